@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace lifeguard {
+
+/// Memory that starts on a cache line, so that no vector load of a row crosses one.
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+
+  CacheLineAllocator() = default;
+  template <class U>
+  explicit CacheLineAllocator(const CacheLineAllocator<U>&) {}
+
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+  void deallocate(T* p, std::size_t n) { ::operator delete(p, n * sizeof(T), kAlignment); }
+  bool operator==(const CacheLineAllocator&) const { return true; }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
+
+}  // namespace lifeguard

@@ -1,0 +1,42 @@
+#include "lifeguard/policy/gaussian_policy.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+
+namespace lifeguard {
+
+GaussianPolicy::GaussianPolicy(Eigen::MatrixXd gains, double sigma)
+    : gains_(std::move(gains)), sigma_(sigma) {
+  require(gains_.size() > 0, "gains", fmt::format("{} x {}", gains_.rows(), gains_.cols()),
+          "must not be empty");
+  for (Eigen::Index a = 0; a < gains_.rows(); ++a) {
+    for (Eigen::Index f = 0; f < gains_.cols(); ++f) {
+      require_finite(fmt::format("gains({}, {})", a, f), gains_(a, f));
+    }
+  }
+  require_not_negative("sigma", sigma_);
+}
+
+GaussianPolicy GaussianPolicy::from_parameters(const Eigen::VectorXd& parameters, int actions,
+                                               double sigma) {
+  return {gains_from_parameters(parameters, actions), sigma};
+}
+
+Eigen::VectorXd GaussianPolicy::parameters() const { return parameters_from_gains(gains_); }
+
+Eigen::MatrixXd gains_from_parameters(const Eigen::VectorXd& parameters, int actions) {
+  require(actions > 0, "actions", actions, "must be at least 1");
+  require(parameters.size() > 0 && parameters.size() % actions == 0, "parameters",
+          fmt::format("{} entries", parameters.size()),
+          fmt::format("must be a positive multiple of the {} actions", actions));
+  return parameters.reshaped<Eigen::RowMajor>(actions, parameters.size() / actions);
+}
+
+Eigen::VectorXd parameters_from_gains(const Eigen::MatrixXd& gains) {
+  return gains.reshaped<Eigen::RowMajor>();
+}
+
+}  // namespace lifeguard
