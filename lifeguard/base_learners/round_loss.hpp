@@ -1,0 +1,53 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <limits>
+
+namespace lifeguard {
+
+enum class RoundLossStatus {
+  not_run,
+  ok,
+  /// The batch says nothing about which way is better (all advantages equal, or no live step): the
+  /// target is the played policy and the curvature is what the data gave.
+  no_signal,
+  /// The features of the batch do not span all directions, so the curvature was damped (see
+  /// BaseLearnerSettings::relative_damping) before a step was taken. The loss is usable.
+  damped_curvature,
+};
+
+/// What a base learner makes of one round's trajectories, and all that is left of them afterwards:
+///   l(α) = ½ (α - α⁺)ᵀ (I_A ⊗ G) (α - α⁺) + constant.
+/// α stacks the rows of the gains K, one action after the other (GaussianPolicy), and all actions
+/// share their features, so the curvature is the same F × F block G for every action.
+struct RoundLoss {
+  RoundLossStatus status = RoundLossStatus::not_run;
+
+  Eigen::MatrixXd curvature;  // G: F × F, symmetric, positive definite
+  Eigen::VectorXd target;     // α⁺: A·F entries
+  double constant = std::numeric_limits<double>::quiet_NaN();
+
+  /// Where the data were gathered.
+  Eigen::VectorXd played;  // α_j: A·F entries
+  int trajectories = 0;
+  /// Mean over the batch of C(τ) = (1/M) Σ_m c_m, exploration noise included.
+  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  /// Estimate of ∂E[C(τ)]/∂α at α_j, in units of cost whether or not advantages are normalised.
+  Eigen::VectorXd cost_gradient;
+  /// q = gᵀ F⁻¹ g of that gradient g, with the Fisher information F of one whole trajectory.
+  double natural_norm_squared = std::numeric_limits<double>::quiet_NaN();
+  /// The estimated part of q that is sampling noise, as a share of q; 1 or more means all of it.
+  double noise_share = std::numeric_limits<double>::quiet_NaN();
+  /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
+  /// divergence over a trajectory, in nats.
+  double step_kl = std::numeric_limits<double>::quiet_NaN();
+
+  int features() const { return static_cast<int>(curvature.rows()); }
+  int actions() const {
+    return curvature.rows() == 0 ? 0 : static_cast<int>(target.size() / curvature.rows());
+  }
+  double value(const Eigen::VectorXd& alpha) const;
+  Eigen::VectorXd gradient(const Eigen::VectorXd& alpha) const;
+};
+
+}  // namespace lifeguard
