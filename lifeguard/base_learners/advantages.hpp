@@ -1,0 +1,71 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "lifeguard/base_learners/state_baseline.hpp"
+#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/rollout/trajectories.hpp"
+
+namespace lifeguard {
+
+/// How much worse than expected each step of a trajectory turned out: the factor in front of
+/// ∇log π(u_m | x_m). Positive means costlier than expected. Every part can be switched off, and
+/// bench/gradient_variance.cpp prints what each is worth.
+struct AdvantageSettings {
+  /// Judge a step by what follows it, Σ_{k ≥ m} γ^{k-m} c_k; off: by Σ_k γ^k c_k of the whole
+  /// trajectory, with the trace ignored.
+  bool cost_to_go = true;
+  /// γ in (0, 1]. Below 1 the far future counts less: less variance, some bias.
+  double discount = 0.99;
+  /// λ in [0, 1]: A_m = Σ_k (γλ)^k δ_{m+k} with δ_m = c_m + γ V_{m+1} - V_m (Schulman et al. 2016).
+  /// 1 is the plain cost-to-go minus the baseline V; smaller trusts the baseline more.
+  double trace = 0.9;
+  /// Subtract the mean over the live trajectories of each step.
+  bool step_mean = true;
+  /// Subtract a quadratic function of the features, fitted to the batch (StateBaseline).
+  bool state_baseline = true;
+  /// Fits of that function. The first is to the discounted cost-to-go; each further one to the
+  /// λ-returns A + V of the one before, whose fixed point is LSTD(λ).
+  int baseline_sweeps = 1;
+  /// The fit uses every baseline_stride-th step; neighbouring steps say nearly the same.
+  int baseline_stride = 2;
+  /// Shift and scale to mean 0 and variance 1 over all live steps.
+  bool normalise = true;
+
+  void validate() const;
+  bool operator==(const AdvantageSettings&) const = default;
+};
+
+struct AdvantageSummary {
+  /// Mean over the batch of C(τ) = (1/M) Σ_m c_m.
+  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  /// Cost-to-go per unit of advantage: the standard deviation that was divided out, 1 without
+  /// normalisation, 0 if all advantages were equal.
+  double scale = std::numeric_limits<double>::quiet_NaN();
+  /// Variance of the advantages over all live steps, as handed on: 1 if normalised.
+  double variance = std::numeric_limits<double>::quiet_NaN();
+  long live_steps = 0;
+};
+
+/// Memory of compute_advantages; reused from call to call, so that equal shapes allocate once.
+struct AdvantageWorkspace {
+  AlignedVector<double> advantages;  // steps × stride; zero where a trajectory is no longer live
+  AlignedVector<double> returns;     // what the baseline is fitted to
+  AlignedVector<double> values;      // V
+  AlignedVector<double> total;       // one number for each trajectory
+  std::vector<double> step_means;
+  StateBaseline baseline;
+
+  double* row(AlignedVector<double>& data, int m, std::size_t stride) {
+    return data.data() + static_cast<std::size_t>(m) * stride;
+  }
+};
+
+/// Fills workspace.advantages. The baselines are fitted to the batch they are subtracted from,
+/// which shrinks the expected gradient by about one part in the number of trajectories.
+AdvantageSummary compute_advantages(const Trajectories& trajectories,
+                                    const AdvantageSettings& settings,
+                                    AdvantageWorkspace& workspace);
+
+}  // namespace lifeguard

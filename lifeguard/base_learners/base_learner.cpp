@@ -1,0 +1,267 @@
+#include "lifeguard/base_learners/base_learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lifeguard/base_learners/natural_actor_critic.hpp"
+#include "lifeguard/base_learners/weighted_likelihood.hpp"
+#include "lifeguard/core/check.hpp"
+
+namespace lifeguard {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+void check_input(const Trajectories& t, const GaussianPolicy& played, double visit,
+                 const BaseLearnerSettings& settings) {
+  settings.validate();
+  require(t.count() > 0, "trajectories", t.count(), "must be at least 1");
+  require_size("features", t.features(), played.features());
+  require_size("actions", t.actions(), played.actions());
+  require_positive("sigma", played.sigma());
+  require_not_negative("visit", visit);
+  for (int i = 0; i < t.count(); ++i) {
+    if (t.length(i) < 0 || t.length(i) > t.steps()) t.validate();
+  }
+}
+
+/// Every number of the batch is in one of these sums, and one that is not finite makes its sum so.
+/// That costs nothing; only then is it worth looking for the culprit.
+void check_sums(const Trajectories& t, const AdvantageSummary& summary, const PolicyGradient& g) {
+  if (std::isfinite(summary.mean_cost) && std::isfinite(summary.scale) && g.gradient.allFinite() &&
+      g.fisher.allFinite()) {
+    return;
+  }
+  t.validate();
+  throw InvalidInput("trajectories", "finite numbers", "must be small enough for finite sums");
+}
+
+void set_played(const GaussianPolicy& played, Eigen::VectorXd& alpha) {
+  alpha.resize(played.gains().size());
+  for (int a = 0; a < played.actions(); ++a) {
+    for (int f = 0; f < played.features(); ++f) {
+      alpha(a * played.features() + f) = played.gains()(a, f);
+    }
+  }
+}
+
+/// x ← (I ⊗ G) x.
+void multiply_blocks(const Eigen::MatrixXd& block, Eigen::VectorXd& x, Eigen::VectorXd& scratch) {
+  const Eigen::Index width = block.rows();
+  scratch = x;
+  for (Eigen::Index start = 0; start < x.size(); start += width) {
+    for (Eigen::Index i = 0; i < width; ++i) {
+      double sum = 0;
+      for (Eigen::Index j = 0; j < width; ++j) sum += block(j, i) * scratch(start + j);
+      x(start + i) = sum;
+    }
+  }
+}
+
+void write_no_signal(const Eigen::MatrixXd& curvature, double constant, RoundLoss& loss) {
+  loss.status = RoundLossStatus::no_signal;
+  loss.curvature = curvature;
+  loss.target = loss.played;
+  loss.constant = constant;
+  loss.cost_gradient.setZero(loss.played.size());
+  loss.natural_norm_squared = 0.0;
+  loss.noise_share = kNaN;
+  loss.step_kl = 0.0;
+}
+
+double choose_step(const Trajectories& t, const GaussianPolicy& played, double visit,
+                   const StepSettings& settings, double direction_curvature,
+                   BaseLearnerWorkspace& w) {
+  switch (settings.rule) {
+    case StepRule::fixed:
+      return settings.size;
+    case StepRule::harmonic:
+      return settings.size / (1.0 + visit);
+    case StepRule::trust_region:
+      return std::sqrt(2.0 * settings.radius(visit) / direction_curvature);
+    case StepRule::line_search:
+      w.line.prepare(t, played, w.advantages.advantages.data(), w.direction,
+                     settings.line_search_trajectories);
+      return line_search_step(w.line, settings, settings.radius(visit), direction_curvature);
+  }
+  throw InvalidInput("step.rule", "unknown", "must be one of the named rules");
+}
+
+/// eREINFORCE and both forms of eNAC: α⁺ = α_j - step · shrinkage · direction.
+void take_step(const Trajectories& t, const GaussianPolicy& played, double visit,
+               const BaseLearnerSettings& settings, BaseLearnerWorkspace& w, RoundLoss& loss) {
+  const bool regression = settings.method == BaseLearnerMethod::natural_actor_critic_regression;
+  AdvantageSettings advantages = settings.advantages;
+  if (regression) {
+    advantages.cost_to_go = advantages.step_mean = advantages.state_baseline = false;
+    advantages.normalise = false;
+  }
+  const AdvantageSummary summary = compute_advantages(t, advantages, w.advantages);
+  compute_policy_gradient(t, played, w.advantages.advantages.data(), w.policy_gradient);
+  check_sums(t, summary, w.policy_gradient);
+
+  // Nothing below throws: the loss is written from here on.
+  Eigen::MatrixXd& fisher = w.policy_gradient.fisher;
+  const int n = t.count();
+  set_played(played, loss.played);
+  loss.trajectories = n;
+  loss.mean_cost = summary.mean_cost;
+  const double constant = settings.loss_scale == LossScale::cost ? summary.mean_cost : 0.0;
+  if (!(fisher.trace() > 0) || summary.scale == 0.0) {
+    write_no_signal(fisher, constant, loss);
+    return;
+  }
+  bool damped = factorise_damped(fisher, settings.relative_damping, w.factor);
+
+  // g, d and q in units of the advantages first.
+  double noise = kNaN;
+  loss.cost_gradient = w.policy_gradient.gradient;
+  w.direction = w.policy_gradient.gradient;
+  if (regression) {
+    unit_weights(t, w.weights);
+    compute_policy_gradient(t, played, w.weights.data(), w.scores);
+    const ReturnRegression fit =
+        regress_returns(w.scores, w.advantages.returns.data(), n, settings.relative_damping,
+                        w.regression_matrix, w.regression_factor, w.direction);
+    damped = damped || fit.damped;
+    noise = fit.residual_variance * static_cast<double>(w.direction.size()) / n;
+    // The gradient that this natural gradient stands for.
+    loss.cost_gradient = w.direction;
+    multiply_blocks(fisher, loss.cost_gradient, w.scratch);
+  } else {
+    solve_blocks(w.factor, w.direction);
+    noise = settings.step.shrinkage == NoiseShrinkage::white
+                ? static_cast<double>(w.direction.size()) * summary.variance / n
+            : n > 1 ? measured_noise(w.policy_gradient, n, w.factor, w.scratch)
+                    : kNaN;
+  }
+  const double q = loss.cost_gradient.dot(w.direction);
+  if (!(q > 0)) {
+    write_no_signal(fisher, constant, loss);
+    return;
+  }
+  loss.noise_share = noise / q;
+  // A noise that could not be estimated (one trajectory) shrinks nothing.
+  const double shrinkage =
+      settings.step.shrinkage == NoiseShrinkage::none || std::isnan(loss.noise_share)
+          ? 1.0
+          : std::max(settings.step.shrinkage_floor, 1.0 - loss.noise_share);
+
+  const bool plain = settings.method == BaseLearnerMethod::reinforce;
+  if (plain) w.direction = w.policy_gradient.gradient;
+  const double direction_curvature = plain ? block_norm_squared(fisher, w.direction) : q;
+  const double step =
+      choose_step(t, played, visit, settings.step, direction_curvature, w) * shrinkage;
+
+  loss.status = damped ? RoundLossStatus::damped_curvature : RoundLossStatus::ok;
+  loss.target = loss.played - step * w.direction;
+  loss.step_kl = 0.5 * step * step * direction_curvature;
+  // C(τ) is a mean over steps, advantages are sums of costs divided by their scale.
+  const double cost_unit = summary.scale / t.steps();
+  loss.cost_gradient *= cost_unit;
+  loss.natural_norm_squared = q * cost_unit * cost_unit;
+  loss.constant = 0.0;
+  if (plain) {
+    loss.curvature.setIdentity(fisher.rows(), fisher.cols());
+  } else {
+    loss.curvature = fisher;
+  }
+  if (settings.loss_scale == LossScale::cost) {
+    const double scale = cost_unit * shrinkage / step;
+    loss.curvature *= scale;
+    const double drop = plain ? w.direction.squaredNorm() : q;
+    loss.constant = summary.mean_cost - 0.5 * scale * step * step * drop;
+  }
+}
+
+/// The paper's closed form: Γ = (1/(nσ²)) Σ w ΦΦᵀ, α⁺ = Γ⁻¹ (1/(nσ²)) Σ w u Φ.
+void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
+                    const BaseLearnerSettings& settings, BaseLearnerWorkspace& w, RoundLoss& loss) {
+  const bool weighted = settings.method == BaseLearnerMethod::weighted_likelihood;
+  const AdvantageSummary summary = compute_advantages(t, settings.advantages, w.advantages);
+  if (weighted) {
+    compute_policy_gradient(t, played, w.advantages.advantages.data(), w.policy_gradient);
+    check_sums(t, summary, w.policy_gradient);
+    likelihood_weights(t, w.advantages.advantages.data(), settings.temperature, w.weights);
+  } else {
+    unit_weights(t, w.weights);
+  }
+  // Weights in place of advantages give Γ and the gradient (1/(nσ²)) Σ w (u - KΦ) Φ = Γ (α⁺ - α_j).
+  compute_policy_gradient(t, played, w.weights.data(), w.scores, w.weights.data());
+  check_sums(t, summary, w.scores);
+  const double at_played = weighted_negative_log_likelihood(t, played, w.weights.data());
+  require(std::isfinite(at_played), "trajectories", at_played,
+          "must be small enough for finite sums");
+
+  Eigen::MatrixXd& curvature = w.scores.fisher;
+  set_played(played, loss.played);
+  loss.trajectories = t.count();
+  loss.mean_cost = summary.mean_cost;
+  if (!(curvature.trace() > 0)) {
+    write_no_signal(curvature, at_played, loss);
+    return;
+  }
+  const bool damped = factorise_damped(curvature, settings.relative_damping, w.factor);
+  w.direction = w.scores.gradient;
+  solve_blocks(w.factor, w.direction);
+  const double drop = w.scores.gradient.dot(w.direction);
+  loss.status = damped                             ? RoundLossStatus::damped_curvature
+                : weighted && summary.scale == 0.0 ? RoundLossStatus::no_signal
+                                                   : RoundLossStatus::ok;
+  loss.curvature = curvature;
+  loss.target = loss.played + w.direction;
+  loss.constant = at_played - 0.5 * drop;
+  loss.noise_share = kNaN;
+  if (!weighted) {  // demonstrations say nothing about the cost of this policy
+    loss.cost_gradient.setConstant(loss.played.size(), kNaN);
+    loss.natural_norm_squared = kNaN;
+    loss.step_kl = 0.5 * drop;
+    return;
+  }
+  const double cost_unit = summary.scale / t.steps();
+  loss.cost_gradient = w.policy_gradient.gradient * cost_unit;
+  loss.step_kl = 0.5 * block_norm_squared(w.policy_gradient.fisher, w.direction);
+  factorise_damped(w.policy_gradient.fisher, settings.relative_damping, w.factor);
+  w.direction = loss.cost_gradient;
+  solve_blocks(w.factor, w.direction);
+  loss.natural_norm_squared = w.direction.dot(loss.cost_gradient);
+}
+
+}  // namespace
+
+void BaseLearnerSettings::validate() const {
+  advantages.validate();
+  step.validate();
+  require_positive("temperature", temperature);
+  require_positive("relative_damping", relative_damping);
+}
+
+void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
+                     const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
+                     RoundLoss& loss) {
+  check_input(trajectories, played, visit, settings);
+  switch (settings.method) {
+    case BaseLearnerMethod::reinforce:
+    case BaseLearnerMethod::natural_actor_critic:
+    case BaseLearnerMethod::natural_actor_critic_regression:
+      take_step(trajectories, played, visit, settings, workspace, loss);
+      return;
+    case BaseLearnerMethod::weighted_likelihood:
+    case BaseLearnerMethod::fit_demonstrations:
+      fit_likelihood(trajectories, played, settings, workspace, loss);
+      return;
+  }
+  throw InvalidInput("method", "unknown", "must be one of the named methods");
+}
+
+RoundLoss make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played,
+                          double visit, const BaseLearnerSettings& settings,
+                          BaseLearnerWorkspace& workspace) {
+  RoundLoss loss;
+  make_round_loss(trajectories, played, visit, settings, workspace, loss);
+  return loss;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/rollout/trajectories.hpp"
+
+namespace lifeguard {
+
+/// Sums over a batch for a Gaussian policy with mean K Φ, whose score is
+///   ∇_K log π(u | x) = (u - K Φ) Φᵀ / σ².
+struct PolicyGradient {
+  /// ĝ = (1/n) Σ_i Σ_m A_m ∇log π: A·F entries in the order of α, in units of the advantages.
+  Eigen::VectorXd gradient;
+  /// The F × F block of F = (1/n) Σ_i Σ_m E_u[∇log π ∇log πᵀ] = I_A ⊗ (1/(nσ²)) Σ Φ Φᵀ, the Fisher
+  /// information of one whole trajectory.
+  Eigen::MatrixXd fisher;
+  /// The summands of ĝ, before the division by n: one row of `stride` trajectories for each entry.
+  AlignedVector<double> trajectory_gradients;
+  std::size_t stride = 0;
+
+  double trajectory_gradient(int entry, int i) const {
+    return trajectory_gradients[static_cast<std::size_t>(entry) * stride + i];
+  }
+};
+
+/// `advantages` has steps × trajectories.stride() numbers, zero where a trajectory is no longer
+/// live. With `curvature_weights`, of the same shape, each ΦΦᵀ in `fisher` is multiplied by its
+/// weight. Reuses the memory of `result`.
+void compute_policy_gradient(const Trajectories& trajectories, const GaussianPolicy& policy,
+                             const double* advantages, PolicyGradient& result,
+                             const double* curvature_weights = nullptr);
+
+}  // namespace lifeguard

@@ -1,0 +1,100 @@
+#include "lifeguard/base_learners/step_size.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lifeguard/base_learners/exponential.hpp"
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/lane_math-inl.hpp"
+
+namespace lifeguard {
+
+void StepSettings::validate() const {
+  require_positive("size", size);
+  require_positive("trust_region", trust_region);
+  require_not_negative("decay", decay);
+  require(shrinkage_floor >= 0 && shrinkage_floor <= 1, "shrinkage_floor", shrinkage_floor,
+          "must lie in [0, 1]");
+  require(line_search_trajectories >= 1, "line_search_trajectories", line_search_trajectories,
+          "must be at least 1");
+  require(line_search_candidates >= 1, "line_search_candidates", line_search_candidates,
+          "must be at least 1");
+  require(line_search_effective_share > 0 && line_search_effective_share <= 1,
+          "line_search_effective_share", line_search_effective_share, "must lie in (0, 1]");
+}
+
+double StepSettings::radius(double visit) const {
+  return trust_region * exponential(-decay * HWY_NAMESPACE::natural_log(1.0 + visit));
+}
+
+void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played,
+                             const double* advantages, const Eigen::VectorXd& direction,
+                             int count) {
+  const int features = t.features();
+  count_ = std::min(count, t.count());
+  const auto size = static_cast<std::size_t>(count_) * static_cast<std::size_t>(t.steps());
+  slope_.assign(size, 0.0);
+  bend_.assign(size, 0.0);
+  advantages_.resize(size);
+  const double precision = 1.0 / (played.sigma() * played.sigma());
+  std::size_t at = 0;
+  for (int m = 0; m < t.steps(); ++m) {
+    for (int i = 0; i < count_; ++i, ++at) {
+      for (int a = 0; a < t.actions(); ++a) {
+        double residual = t.action(i, m, a);
+        double change = 0;  // of the mean action, for a unit step
+        for (int f = 0; f < features; ++f) {
+          residual -= played.gains()(a, f) * t.feature(i, m, f);
+          change -= direction(a * features + f) * t.feature(i, m, f);
+        }
+        slope_[at] += residual * change * precision;
+        bend_[at] += 0.5 * change * change * precision;
+      }
+      advantages_[at] = advantages[static_cast<std::size_t>(m) * t.stride() + i];
+    }
+  }
+}
+
+double ImportanceLine::value(double step) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < slope_.size(); ++k) {
+    const double weight = exponential(step * (slope_[k] - step * bend_[k]));
+    sum += (weight - 1.0) * advantages_[k];
+  }
+  return sum / count_;
+}
+
+double ImportanceLine::effective_share(double step) const {
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t k = 0; k < slope_.size(); ++k) {
+    const double weight = exponential(step * (slope_[k] - step * bend_[k]));
+    sum += weight;
+    squares += weight * weight;
+  }
+  return sum * sum / (static_cast<double>(slope_.size()) * squares);
+}
+
+double line_search_step(const ImportanceLine& line, const StepSettings& settings, double radius,
+                        double direction_curvature) {
+  double best = std::numeric_limits<double>::infinity();
+  double chosen = 0;
+  for (int k = 0; k < settings.line_search_candidates; ++k) {
+    const double step = std::sqrt(2.0 * radius / direction_curvature);
+    radius *= 0.5;
+    const bool last = k + 1 == settings.line_search_candidates;
+    if (line.effective_share(step) < settings.line_search_effective_share) {
+      if (last && chosen == 0) chosen = step;
+      continue;
+    }
+    const double value = line.value(step);
+    if (value < best) {
+      best = value;
+      chosen = step;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace lifeguard
