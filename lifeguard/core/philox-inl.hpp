@@ -19,8 +19,12 @@ namespace HWY_NAMESPACE {
 
 /// The product of the low 32 bits of each 64-bit lane, all 64 bits of it.
 HWY_INLINE WordVec multiply_low_halves(WordVec a, WordVec b) {
+#if HWY_TARGET == HWY_SCALAR  // one lane has no even and odd halves
+  return hn::Set(WordTag(), (hn::GetLane(a) & 0xFFFFFFFFu) * (hn::GetLane(b) & 0xFFFFFFFFu));
+#else
   const hn::Repartition<std::uint32_t, WordTag> halves;
   return hn::MulEven(hn::BitCast(halves, a), hn::BitCast(halves, b));
+#endif
 }
 
 /// Turns the counter words c0..c3 into random words; only the low 32 bits of each lane count.

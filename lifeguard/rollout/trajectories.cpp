@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "lifeguard/core/check.hpp"
 
@@ -13,25 +15,31 @@ void Trajectories::reshape(int count, int steps, int features, int actions) {
   require(steps > 0, "steps", steps, "must be at least 1");
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
-  count_ = count;
-  steps_ = steps;
-  features_ = features;
-  actions_ = actions;
-  stride_ = static_cast<std::size_t>((count + kPadding - 1) / kPadding) * kPadding;
-  diverged_ = 0;
-  const std::size_t rows = static_cast<std::size_t>(steps) * stride_;
-  features_data_.resize(rows * features);
-  actions_data_.resize(rows * actions);
-  costs_data_.resize(rows);
-  lengths_.resize(stride_);
-  for (std::size_t i = 0; i < stride_; ++i)
-    lengths_[i] = i < static_cast<std::size_t>(count) ? steps : 0;
+  if (count != count_ || steps != steps_ || features != features_ || actions != actions_) {
+    count_ = count;
+    steps_ = steps;
+    features_ = features;
+    actions_ = actions;
+    stride_ = static_cast<std::size_t>((count + kPadding - 1) / kPadding) * kPadding;
+    const std::size_t rows = static_cast<std::size_t>(steps) * stride_;
+    features_data_.assign(rows * features, 0.0);
+    actions_data_.assign(rows * actions, 0.0);
+    costs_data_.assign(rows, 0.0);
+    lengths_.assign(stride_, 0);
+    diverged_flags_.assign(stride_, 0);
+  }
+  std::fill_n(lengths_.begin(), count, steps);
+  std::fill_n(diverged_flags_.begin(), count, 0);
 }
 
 int Trajectories::failed() const {
   int failed = 0;
   for (int i = 0; i < count_; ++i) failed += lengths_[i] < steps_ ? 1 : 0;
   return failed;
+}
+
+int Trajectories::diverged() const {
+  return std::accumulate(diverged_flags_.begin(), diverged_flags_.end(), 0);
 }
 
 double Trajectories::mean_cost(int i) const {

@@ -25,8 +25,8 @@ class Trajectories {
     reshape(count, steps, features, actions);
   }
 
-  /// A new shape, all live. Memory is reused when it is large enough; numbers that were there
-  /// before are not cleared, since the simulators overwrite every one.
+  /// A new shape, all live. If it is the old shape nothing is cleared, since the simulators
+  /// overwrite every number; otherwise all is zero. Memory is reused where it is large enough.
   void reshape(int count, int steps, int features, int actions);
 
   int count() const { return count_; }
@@ -56,11 +56,13 @@ class Trajectories {
   std::int32_t* lengths() { return lengths_.data(); }
   const std::int32_t* lengths() const { return lengths_.data(); }
 
-  /// Trajectories whose dynamics left the finite range (a subset of those with length < steps).
-  int diverged() const { return diverged_; }
-  void set_diverged(int diverged) { diverged_ = diverged; }
-  /// Trajectories that ended early, by failure or by divergence.
+  /// 1 for each trajectory whose state left the finite range, else 0.
+  std::int32_t* diverged_flags() { return diverged_flags_.data(); }
+  const std::int32_t* diverged_flags() const { return diverged_flags_.data(); }
+
+  /// Trajectories that ended early, and those of them that diverged.
   int failed() const;
+  int diverged() const;
 
   /// C(τ_i) = (1/M) Σ_m c_m of one trajectory, and its mean over the batch.
   double mean_cost(int i) const;
@@ -81,11 +83,11 @@ class Trajectories {
   int features_ = 0;
   int actions_ = 0;
   std::size_t stride_ = 0;
-  int diverged_ = 0;
   AlignedVector<double> features_data_;
   AlignedVector<double> actions_data_;
   AlignedVector<double> costs_data_;
   AlignedVector<std::int32_t> lengths_;
+  AlignedVector<std::int32_t> diverged_flags_;
 };
 
 }  // namespace lifeguard

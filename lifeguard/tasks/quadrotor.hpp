@@ -7,7 +7,7 @@ namespace lifeguard {
 /// Attitude of a quadrotor, after S. Bouabdallah, "Design and control of quadrotors with
 /// application to autonomous flying" (EPFL thesis 3727, 2007). With rotor speeds Ω_i:
 ///   Ixx φ̈ = θ̇ ψ̇ (Iyy - Izz) - J_r θ̇ Ω_r + l b (Ω4² - Ω2²)
-///   Iyy θ̈ = φ̇ ψ̇ (Izz - Ixx) + J_r φ̇ Ω_r + l b (Ω1² - Ω3²)   (sign of Ω1: nose up)
+///   Iyy θ̈ = φ̇ ψ̇ (Izz - Ixx) + J_r φ̇ Ω_r + l b (Ω1² - Ω3²)
 ///   Izz ψ̈ = φ̇ θ̇ (Ixx - Iyy) + drag (Ω2² + Ω4² - Ω1² - Ω3²)
 ///   Ω_r = Ω2 + Ω4 - Ω1 - Ω3.
 /// State (φ, θ, ψ in rad, φ̇, θ̇, ψ̇ in rad/s). Action u_i is the relative deviation of rotor i from

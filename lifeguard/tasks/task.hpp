@@ -21,8 +21,12 @@ enum class Integrator {
   runge_kutta_4,        // order 4, four times the work
 };
 
+/// A state that leaves ±this has diverged: no system here means anything out there.
+inline constexpr double kDivergenceBound = 1e6;
+
 /// Everything that makes a control problem out of a system, in SI units. The vectors have one entry
-/// for each state or action of the system.
+/// for each state or action of the system. A custom system has its own start, cost and step; of
+/// these settings it takes the action limits, the failure bounds and cost, and sigma.
 struct TaskSettings {
   double dt_seconds = 0.01;
   Integrator integrator = Integrator::semi_implicit_euler;
@@ -37,8 +41,8 @@ struct TaskSettings {
   /// Actions are limited to [action_low, action_high] before they reach the system.
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
-  /// |x_i| > failure_bounds_i is a failure, and so is any |x_i| > 1e6: the trajectory is absorbed,
-  /// and each further step costs failure_cost. Infinity means no bound of its own.
+  /// |x_i| > failure_bounds_i is a failure (infinity: none), and so is a diverged state: the
+  /// trajectory is absorbed, and each further step costs failure_cost.
   Eigen::VectorXd failure_bounds;
   double failure_cost = 100.0;
   /// Standard deviation of the exploration noise on every action.
@@ -71,7 +75,7 @@ struct Task {
   double cost(const Eigen::VectorXd& state, const Eigen::VectorXd& action) const;
   bool failed(const Eigen::VectorXd& state) const;
   /// The derivative of step() at the goal and the action that holds it there, analytically, with
-  /// the integrator's own discretisation. Built-in systems only.
+  /// the integrator's own discretisation; by central differences for a custom system.
   LinearModel linearise() const;
   /// The action that keeps the goal at rest (zero unless a spring pulls at the goal).
   Eigen::VectorXd equilibrium_action() const;

@@ -1,0 +1,171 @@
+#pragma once
+
+// The plain loop that the vectorised kernels are tested and measured against: one trajectory after
+// the other, one step after the other, the C library's mathematics, Random123's generator, and the
+// equations of motion written down a second time. Semi-implicit Euler and state features only.
+
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/rollout/rollout.hpp"
+
+namespace lifeguard::testing {
+
+struct ScalarMassSpring {
+  static constexpr int kStates = 2, kActions = 1;
+  const MassSpring& s;
+  void step(const double* u, double dt, double* x) const {
+    const double acceleration = (s.actuator_gain * u[0] - s.spring_newtons_per_metre * x[0] -
+                                 s.damping_newton_seconds_per_metre * x[1]) /
+                                s.mass_kilograms;
+    x[1] += dt * acceleration;
+    x[0] += dt * x[1];
+  }
+};
+
+struct ScalarCartPole {
+  static constexpr int kStates = 4, kActions = 1;
+  const CartPole& s;
+  void step(const double* u, double dt, double* x) const {
+    const double sine = std::sin(x[2]), cosine = std::cos(x[2]);
+    const double total = s.cart_mass_kilograms + s.pole_mass_kilograms;
+    const double half = 0.5 * s.pole_length_metres;
+    const double force = s.actuator_gain * u[0] - s.damping_newton_seconds_per_metre * x[1];
+    const double push = (force + s.pole_mass_kilograms * half * x[3] * x[3] * sine) / total;
+    const double angular = (s.gravity_metres_per_second2 * sine - cosine * push) /
+                           (half * (4.0 / 3.0 - s.pole_mass_kilograms * cosine * cosine / total));
+    const double linear = push - s.pole_mass_kilograms * half * angular * cosine / total;
+    x[1] += dt * linear;
+    x[3] += dt * angular;
+    x[0] += dt * x[1];
+    x[2] += dt * x[3];
+  }
+};
+
+struct ScalarQuadrotor {
+  static constexpr int kStates = 6, kActions = 4;
+  const Quadrotor& s;
+  const double hover = s.hover_speed_radians_per_second();
+  void step(const double* u, double dt, double* x) const {
+    double speed[4];
+    for (int i = 0; i < 4; ++i) speed[i] = hover * (1 + u[i]);
+    const double residual = speed[1] + speed[3] - speed[0] - speed[2];
+    const double ixx = s.inertia_x_kilogram_metres2, iyy = s.inertia_y_kilogram_metres2,
+                 izz = s.inertia_z_kilogram_metres2, jr = s.rotor_inertia_kilogram_metres2;
+    const double lift = s.arm_metres * s.thrust_newton_seconds2;
+    const double p = x[3], q = x[4], r = x[5];
+    const double roll = q * r * (iyy - izz) - jr * q * residual +
+                        lift * (speed[3] * speed[3] - speed[1] * speed[1]);
+    const double pitch = p * r * (izz - ixx) + jr * p * residual +
+                         lift * (speed[0] * speed[0] - speed[2] * speed[2]);
+    const double yaw = p * q * (ixx - iyy) +
+                       s.drag_newton_metre_seconds2 * (speed[1] * speed[1] + speed[3] * speed[3] -
+                                                       speed[0] * speed[0] - speed[2] * speed[2]);
+    x[3] += dt * roll / ixx;
+    x[4] += dt * pitch / iyy;
+    x[5] += dt * yaw / izz;
+    for (int i = 0; i < 3; ++i) x[i] += dt * x[3 + i];
+  }
+};
+
+template <class ScalarSystem>
+void scalar_rollout(const ScalarSystem& system, const Task& task, const GaussianPolicy& policy,
+                    const RolloutSettings& settings, Trajectories& out) {
+  constexpr int kStates = ScalarSystem::kStates, kActions = ScalarSystem::kActions;
+  const TaskSettings& s = task.settings;
+  double gains[kActions][kStates];
+  for (int a = 0; a < kActions; ++a) {
+    for (int f = 0; f < kStates; ++f) gains[a][f] = policy.gains()(a, f);
+  }
+  double goal[kStates], weights[kStates], bounds[kStates];
+  double action_weights[kActions], low[kActions], high[kActions];
+  for (int i = 0; i < kStates; ++i) {
+    goal[i] = s.goal(i);
+    weights[i] = s.state_weights(i);
+    bounds[i] = s.failure_bounds(i);
+  }
+  for (int a = 0; a < kActions; ++a) {
+    action_weights[a] = s.action_weights(a);
+    low[a] = s.action_low(a);
+    high[a] = s.action_high(a);
+  }
+  out.reshape(settings.trajectories, settings.steps, kStates, kActions);
+  r123::Philox4x32 philox;
+  const r123::Philox4x32::key_type key = {
+      {static_cast<std::uint32_t>(settings.seed), static_cast<std::uint32_t>(settings.seed >> 32)}};
+  const auto draw = [&](RandomStream stream, std::uint64_t index, std::uint32_t block, double* u) {
+    const r123::Philox4x32::ctr_type counter = {{block, static_cast<std::uint32_t>(stream),
+                                                 static_cast<std::uint32_t>(index),
+                                                 static_cast<std::uint32_t>(index >> 32)}};
+    const auto words = philox(counter, key);
+    for (int i = 0; i < 4; ++i) u[i] = (words[i] + 0.5) / 4294967296.0;
+  };
+  for (int i = 0; i < settings.trajectories; ++i) {
+    const std::uint64_t index = settings.first_index + static_cast<std::uint64_t>(i);
+    double x[kStates];
+    double uniforms[4], normals[4] = {};
+    for (int n = 0; n < kStates; ++n) {
+      if (n % 4 == 0) {
+        draw(RandomStream::start_state, index, static_cast<std::uint32_t>(n / 4), uniforms);
+      }
+      x[n] = s.start_low(n) + (s.start_high(n) - s.start_low(n)) * uniforms[n % 4];
+    }
+    bool alive = true;
+    int length = 0;
+    for (int m = 0; m < settings.steps; ++m) {
+      if (!alive) {
+        for (int f = 0; f < kStates; ++f) out.feature(i, m, f) = 0;
+        for (int a = 0; a < kActions; ++a) out.action(i, m, a) = 0;
+        out.cost(i, m) = s.failure_cost;
+        continue;
+      }
+      double error[kStates], applied[kActions];
+      double cost = 0;
+      for (int f = 0; f < kStates; ++f) {
+        error[f] = x[f] - goal[f];
+        out.feature(i, m, f) = error[f];
+        cost += weights[f] * error[f] * error[f];
+      }
+      for (int a = 0; a < kActions; ++a) {
+        const int n = m * kActions + a;
+        if (policy.sigma() > 0 && n % 4 == 0) {
+          draw(RandomStream::exploration, index, static_cast<std::uint32_t>(n / 4), uniforms);
+          for (int pair = 0; pair < 4; pair += 2) {
+            const double radius = std::sqrt(-2 * std::log(uniforms[pair]));
+            const double angle = 2 * std::numbers::pi * uniforms[pair + 1];
+            normals[pair] = radius * std::cos(angle);
+            normals[pair + 1] = radius * std::sin(angle);
+          }
+        }
+        double u = policy.sigma() * normals[n % 4];
+        for (int f = 0; f < kStates; ++f) u += gains[a][f] * error[f];
+        out.action(i, m, a) = u;
+        applied[a] = std::clamp(u, low[a], high[a]);
+        cost += action_weights[a] * applied[a] * applied[a];
+      }
+      out.cost(i, m) = cost;
+      ++length;
+      system.step(applied, s.dt_seconds, x);
+      for (int n = 0; n < kStates; ++n) alive = alive && std::fabs(x[n]) <= bounds[n];
+    }
+    out.set_length(i, length);
+  }
+}
+
+inline void scalar_rollout(const Task& task, const GaussianPolicy& policy,
+                           const RolloutSettings& settings, Trajectories& out) {
+  if (const auto* mass = std::get_if<MassSpring>(&task.system)) {
+    scalar_rollout(ScalarMassSpring{*mass}, task, policy, settings, out);
+  } else if (const auto* cart = std::get_if<CartPole>(&task.system)) {
+    scalar_rollout(ScalarCartPole{*cart}, task, policy, settings, out);
+  } else {
+    scalar_rollout(ScalarQuadrotor{std::get<Quadrotor>(task.system)}, task, policy, settings, out);
+  }
+}
+
+}  // namespace lifeguard::testing
