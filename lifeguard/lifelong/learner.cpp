@@ -1,0 +1,216 @@
+#include "lifeguard/lifelong/learner.hpp"
+
+#include <istream>
+#include <ostream>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/saved_state.hpp"
+
+namespace lifeguard {
+
+namespace {
+
+const LearnerSettings& checked(const LearnerSettings& settings, int parameters) {
+  settings.validate(parameters);
+  return settings;
+}
+
+int columns(const LearnerSettings& settings, int parameters) {
+  return settings.basis_size == 0 ? parameters : settings.basis_size;
+}
+
+/// An enumeration as its number, in both directions.
+template <class Archive, class Enum>
+void enum_field(Archive& archive, std::string_view name, Enum& value, int count) {
+  int number = static_cast<int>(value);
+  archive.field(name, number);
+  require(number >= 0 && number < count, name, number, "must be a known choice");
+  value = static_cast<Enum>(number);
+}
+
+/// The settings as they are saved and loaded.
+template <class Archive>
+void describe(Archive& archive, BaseLearnerSettings& s) {
+  enum_field(archive, "method", s.method, 5);
+  archive.field("cost_to_go", s.advantages.cost_to_go);
+  archive.field("discount", s.advantages.discount);
+  archive.field("trace", s.advantages.trace);
+  archive.field("step_mean", s.advantages.step_mean);
+  archive.field("state_baseline", s.advantages.state_baseline);
+  archive.field("baseline_sweeps", s.advantages.baseline_sweeps);
+  archive.field("baseline_stride", s.advantages.baseline_stride);
+  archive.field("normalise", s.advantages.normalise);
+  enum_field(archive, "step_rule", s.step.rule, 4);
+  archive.field("size", s.step.size);
+  archive.field("trust_region", s.step.trust_region);
+  archive.field("decay", s.step.decay);
+  enum_field(archive, "shrinkage", s.step.shrinkage, 3);
+  archive.field("shrinkage_floor", s.step.shrinkage_floor);
+  archive.field("line_search_trajectories", s.step.line_search_trajectories);
+  archive.field("line_search_candidates", s.step.line_search_candidates);
+  archive.field("line_search_effective_share", s.step.line_search_effective_share);
+  enum_field(archive, "loss_scale", s.loss_scale, 2);
+  archive.field("temperature", s.temperature);
+  archive.field("relative_damping", s.relative_damping);
+}
+
+template <class Archive>
+void describe(Archive& archive, LearnerSettings& s) {
+  describe(archive, s.base_learner);
+  archive.field("basis_size", s.basis_size);
+  archive.field("zeta", s.zeta);
+  enum_field(archive, "update", s.update, 2);
+  archive.field("initial_share", s.linearised.initial_share);
+  archive.field("share_decay", s.linearised.share_decay);
+  archive.field("minimum_share", s.linearised.minimum_share);
+  enum_field(archive, "step", s.alternation.step, 3);
+  enum_field(archive, "rate", s.alternation.rate, 2);
+  archive.field("rate_scale", s.alternation.rate_scale);
+  archive.field("alternations", s.alternation.alternations);
+  archive.field("all_coefficients", s.alternation.all_coefficients);
+  archive.field("eta", s.regularisation.eta);
+  archive.field("mu1", s.regularisation.mu1);
+  archive.field("mu2", s.regularisation.mu2);
+  archive.field("mean_weight", s.regularisation.mean_weight);
+  archive.field("memory", s.memory);
+}
+
+bool is_finite(const Knowledge& knowledge) {
+  return knowledge.basis.allFinite() && knowledge.coefficients.allFinite();
+}
+
+constexpr const char* kFormat = "lifeguard learner 1";
+
+}  // namespace
+
+void LearnerSettings::validate(int parameters) const {
+  require(basis_size >= 0 && basis_size <= parameters, "basis_size", basis_size,
+          "must lie between 0 and the number of policy parameters");
+  require_positive("zeta", zeta);
+  linearised.validate();
+  alternation.validate();
+  regularisation.validate();
+  require(memory >= 0 && memory <= 1, "memory", memory, "must lie in [0, 1]");
+}
+
+Learner::Learner(int features, int actions, const LearnerSettings& settings)
+    : PolicyLearner(features, actions, settings.base_learner),
+      settings_(checked(settings, features * actions)),
+      knowledge_(features * actions, columns(settings, features * actions), settings.zeta),
+      next_(knowledge_),
+      next_loss_(features, features * actions),
+      linearised_(features * actions, columns(settings, features * actions)),
+      alternation_(features, actions, columns(settings, features * actions)) {}
+
+void Learner::append_task(const Eigen::VectorXd& anchor) {
+  knowledge_.add_task(anchor);
+  losses_.emplace_back(features(), parameters());
+}
+
+void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
+  knowledge_.policy_parameters(task, alpha);
+}
+
+RoundStatus Learner::update(int task, const RoundLoss& loss) {
+  next_ = knowledge_;
+  const RoundStatus status = settings_.update == UpdateRule::linearised
+                                 ? solve_linearised(task, loss)
+                                 : solve_alternating(task, loss);
+  if (status != RoundStatus::ok) return status;
+  if (projection_) projection_(knowledge_, next_);
+  // From here on nothing can fail.
+  std::swap(knowledge_, next_);
+  if (settings_.update == UpdateRule::alternating) std::swap(losses_[task], next_loss_);
+  return RoundStatus::ok;
+}
+
+RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
+  const double share = settings_.linearised.share(rounds(), tasks());
+  const bool solved =
+      linearised_.update(share, loss, task, next_) == LinearisedStatus::ok && is_finite(next_);
+  return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+RoundStatus Learner::solve_alternating(int task, const RoundLoss& loss) {
+  // q_t ← ρ q_t + l_j: the curvature adds up, and so does Γ_j α_j⁺.
+  next_loss_.curvature = settings_.memory * losses_[task].curvature + loss.curvature;
+  apply_curvature(loss.curvature, loss.target, next_loss_.linear);
+  next_loss_.linear += settings_.memory * losses_[task].linear;
+  std::swap(losses_[task], next_loss_);
+  const AlternationStatus status = alternation_.update(
+      settings_.alternation, settings_.regularisation, losses_, task, rounds() + 1, next_);
+  std::swap(losses_[task], next_loss_);
+  const bool solved = status == AlternationStatus::ok && is_finite(next_);
+  return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+void Learner::save(std::ostream& out) const {
+  StateWriter writer(out);
+  writer.field("format", std::string(kFormat));
+  writer.field("features", features());
+  writer.field("actions", actions());
+  LearnerSettings settings = settings_;
+  describe(writer, settings);
+  writer.field("rounds", rounds());
+  writer.field("tasks", tasks());
+  writer.field("basis", knowledge_.basis);
+  writer.field("coefficients", knowledge_.coefficients);
+  writer.field("anchors", knowledge_.anchors);
+  for (int t = 0; t < tasks(); ++t) {
+    writer.field("task", task_states()[t].id);
+    writer.field("sigma", task_states()[t].sigma);
+    writer.field("visits", task_states()[t].visits);
+    writer.field("curvature", losses_[t].curvature);
+    writer.field("linear", losses_[t].linear);
+  }
+}
+
+Learner Learner::load(std::istream& in) {
+  StateReader reader(in);
+  std::string format;
+  reader.field("format", format);
+  require(format == kFormat, "format", format, "must be \"lifeguard learner 1\"");
+  int features = 0;
+  int actions = 0;
+  reader.field("features", features);
+  reader.field("actions", actions);
+  LearnerSettings settings;
+  describe(reader, settings);
+  Learner learner(features, actions, settings);
+  long rounds = 0;
+  int tasks = 0;
+  reader.field("rounds", rounds);
+  reader.field("tasks", tasks);
+  require(rounds >= 0, "rounds", static_cast<double>(rounds), "must not be negative");
+  require(tasks >= 0, "tasks", tasks, "must not be negative");
+  Knowledge knowledge;
+  reader.field("basis", knowledge.basis);
+  reader.field("coefficients", knowledge.coefficients);
+  reader.field("anchors", knowledge.anchors);
+  knowledge.validate();
+  require_size("basis (rows)", knowledge.parameters(), learner.parameters());
+  require_size("basis (columns)", knowledge.basis_size(), columns(settings, learner.parameters()));
+  require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  std::vector<TaskState> states;
+  for (int t = 0; t < tasks; ++t) {
+    TaskState& state = states.emplace_back();
+    SummedLoss& loss = learner.losses_.emplace_back();
+    reader.field("task", state.id);
+    reader.field("sigma", state.sigma);
+    reader.field("visits", state.visits);
+    reader.field("curvature", loss.curvature);
+    reader.field("linear", loss.linear);
+    require_positive("sigma", state.sigma);
+    require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
+    require(loss.curvature.rows() == features && loss.curvature.cols() == features, "curvature",
+            static_cast<double>(loss.curvature.rows()), "must have one row for each feature");
+    require_size("linear", loss.linear.size(), learner.parameters());
+  }
+  learner.restore_tasks(std::move(states), rounds);
+  learner.knowledge_ = knowledge;
+  learner.next_ = std::move(knowledge);
+  return learner;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <iosfwd>
+#include <utility>
+#include <vector>
+
+#include "lifeguard/lifelong/alternation.hpp"
+#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/lifelong/linearised.hpp"
+#include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/lifelong/policy_learner.hpp"
+
+namespace lifeguard {
+
+/// How a round's loss becomes the unconstrained solution (L̃, S̃).
+enum class UpdateRule {
+  linearised,   // LinearisedUpdate: the default, see docs/learning.md for what the others give
+  alternating,  // Alternation on the summed losses
+};
+
+struct LearnerSettings {
+  BaseLearnerSettings base_learner;
+  /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
+  /// fewer, and docs/learning.md has the numbers.
+  int basis_size = 0;
+  /// ζ, the diagonal of the first L. > 0.
+  double zeta = 1.0;
+  UpdateRule update = UpdateRule::linearised;
+  LinearisedSettings linearised;
+  AlternationSettings alternation;
+  RegularisationSettings regularisation;
+  /// ρ in q_t ← ρ q_t + l_j, for the alternating rule. In [0, 1]. 1 is
+  /// follow-the-regularised-leader over all rounds, as in the theorem; 0 keeps the last round of
+  /// each task only.
+  double memory = 0.3;
+
+  void validate(int parameters) const;
+  bool operator==(const LearnerSettings&) const = default;
+};
+
+/// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
+/// the projection maps these to knowledge that is safe for all known tasks. The cost of a round is
+/// linear in the number of known tasks and does not depend on the number of rounds before it.
+class Learner : public PolicyLearner {
+ public:
+  /// Maps the unconstrained solution to the one that is kept. `last` is the knowledge before the
+  /// round, `next` comes in as (L̃, S̃) and goes out as (L, S); anchors stay. On an exception the
+  /// learner keeps `last`.
+  using Projection = std::function<void(const Knowledge& last, Knowledge& next)>;
+
+  Learner(int features, int actions, const LearnerSettings& settings = {});
+
+  const LearnerSettings& settings() const { return settings_; }
+  const Knowledge& knowledge() const { return knowledge_; }
+  const std::vector<SummedLoss>& losses() const { return losses_; }
+
+  /// None, the default, keeps the unconstrained solution. Not part of the saved state.
+  void set_projection(Projection projection) { projection_ = std::move(projection); }
+
+  void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+
+  void save(std::ostream& out) const;
+  /// A file that was not written by save() throws InvalidInput.
+  static Learner load(std::istream& in);
+
+ private:
+  void append_task(const Eigen::VectorXd& anchor) override;
+  RoundStatus update(int task, const RoundLoss& loss) override;
+  // The unconstrained solution of the round, into next_ and next_loss_.
+  RoundStatus solve_linearised(int task, const RoundLoss& loss);
+  RoundStatus solve_alternating(int task, const RoundLoss& loss);
+
+  LearnerSettings settings_;
+  Projection projection_;
+  Knowledge knowledge_;
+  std::vector<SummedLoss> losses_;  // q_t
+  // The round in the making; it becomes the knowledge at the end or not at all.
+  Knowledge next_;
+  SummedLoss next_loss_;
+  LinearisedUpdate linearised_;
+  Alternation alternation_;
+};
+
+}  // namespace lifeguard

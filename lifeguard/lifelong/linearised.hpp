@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/lifelong/knowledge.hpp"
+
+namespace lifeguard {
+
+/// How much of a round's step reaches the tasks that were not observed:
+///   w_j = max(minimum_share, initial_share / (1 + j / (share_decay · T))) in round j = 0, 1, ….
+struct LinearisedSettings {
+  /// In [0, 1]. 1 treats the first steps as common to all tasks, which most of them are.
+  double initial_share = 1.0;
+  /// Visits to every task until the share has halved. > 0.
+  double share_decay = 6.0;
+  /// In [0, 1]. What stays common for ever.
+  double minimum_share = 0.1;
+
+  double share(long rounds_before, int tasks) const;
+  void validate() const;
+  bool operator==(const LinearisedSettings&) const = default;
+};
+
+enum class LinearisedStatus {
+  ok,
+  /// LᵀΓL was not positive definite to working precision; the knowledge is unchanged.
+  singular,
+};
+
+/// The paper's linearised update, mirror descent in θ = (L, s̄, S') with α_t = ᾱ_t + L (s̄ + s'_t)
+/// and the natural metric Γ of the round's loss: a gradient step of the loss at the present θ moves
+/// α_t by Δ = α⁺ - α_t. The part of Δ that L can express goes to the coefficients,
+///   ds = (LᵀΓL)⁻¹ LᵀΓ Δ,
+/// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. The part
+/// that L cannot express turns L along s_t.
+class LinearisedUpdate {
+ public:
+  LinearisedUpdate(int parameters, int basis_size);
+
+  LinearisedStatus update(double share, const RoundLoss& loss, int task, Knowledge& knowledge);
+
+ private:
+  Eigen::VectorXd step_;          // Δ, then what L cannot express of it
+  Eigen::VectorXd curved_step_;   // ΓΔ
+  Eigen::VectorXd ds_;            // k
+  Eigen::MatrixXd curved_basis_;  // ΓL, d × k
+  Eigen::MatrixXd system_;        // LᵀΓL, k × k
+};
+
+}  // namespace lifeguard

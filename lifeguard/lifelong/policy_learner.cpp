@@ -1,0 +1,103 @@
+#include "lifeguard/lifelong/policy_learner.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+
+namespace lifeguard {
+
+PolicyLearner::PolicyLearner(int features, int actions, const BaseLearnerSettings& base_learner)
+    : features_(features), actions_(actions), base_learner_(base_learner) {
+  base_learner.validate();
+  require(features > 0, "features", features, "must be at least 1");
+  require(actions > 0, "actions", actions, "must be at least 1");
+  alpha_.resize(parameters());
+}
+
+void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) {
+  require(!knows(id), "task", id, "must not have been added before");
+  require(id.find('\n') == std::string::npos, "task", id, "must be one line");
+  require_positive("sigma", sigma);
+  require_size("anchor", anchor.size(), parameters());
+  for (Eigen::Index i = 0; i < anchor.size(); ++i) require_finite(indexed("anchor", i), anchor(i));
+  append_task(anchor);
+  index_.emplace(id, tasks());
+  tasks_.push_back({id, sigma, 0});
+}
+
+int PolicyLearner::index(std::string_view id) const {
+  const auto found = index_.find(id);
+  require(found != index_.end(), "task", id, "must be one that was added");
+  return found->second;
+}
+
+GaussianPolicy PolicyLearner::policy(std::string_view id) const {
+  const int task = index(id);
+  Eigen::VectorXd alpha(parameters());
+  policy_parameters(task, alpha);
+  return GaussianPolicy::from_parameters(alpha, actions_, tasks_[task].sigma);
+}
+
+void PolicyLearner::require_usable(const RoundLoss& loss) const {
+  require(loss.status != RoundLossStatus::not_run, "loss.status", "not_run",
+          "must be the result of a base learner");
+  require_size("loss.target", loss.target.size(), parameters());
+  require(loss.curvature.rows() == features_ && loss.curvature.cols() == features_,
+          "loss.curvature", fmt::format("{} x {}", loss.curvature.rows(), loss.curvature.cols()),
+          fmt::format("must be {} x {}", features_, features_));
+  for (Eigen::Index i = 0; i < loss.target.size(); ++i) {
+    if (!std::isfinite(loss.target(i))) require_finite(indexed("loss.target", i), loss.target(i));
+  }
+  for (int j = 0; j < features_; ++j) {
+    for (int i = 0; i < features_; ++i) {
+      if (!std::isfinite(loss.curvature(i, j))) {
+        require_finite(fmt::format("loss.curvature({}, {})", i, j), loss.curvature(i, j));
+      }
+    }
+  }
+}
+
+RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& trajectories) {
+  const int task = index(id);
+  make_round_loss(trajectories, policy(id), visits_before(task), base_learner_, workspace_, loss_);
+  return observe(id, loss_);
+}
+
+RoundRecord PolicyLearner::observe(std::string_view id, const RoundLoss& loss) {
+  const int task = index(id);
+  require_usable(loss);
+  RoundRecord record;
+  record.loss_status = loss.status;
+  record.task = tasks_[task].id;
+  record.mean_cost = loss.mean_cost;
+  record.step_kl = loss.step_kl;
+  record.noise_share = loss.noise_share;
+  policy_parameters(task, alpha_);
+  record.loss_before = loss.value(alpha_);
+  record.status =
+      loss.status == RoundLossStatus::no_signal ? RoundStatus::no_signal : update(task, loss);
+  if (record.status == RoundStatus::ok || record.status == RoundStatus::no_signal) {
+    ++rounds_;
+    ++tasks_[task].visits;
+  }
+  record.round = rounds_;
+  record.visit = tasks_[task].visits;
+  policy_parameters(task, alpha_);
+  record.loss_after = loss.value(alpha_);
+  return record;
+}
+
+void PolicyLearner::restore_tasks(std::vector<TaskState> tasks, long rounds) {
+  index_.clear();
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const bool added = index_.emplace(tasks[t].id, static_cast<int>(t)).second;
+    require(added, "task", tasks[t].id, "must not appear twice");
+  }
+  tasks_ = std::move(tasks);
+  rounds_ = rounds;
+}
+
+}  // namespace lifeguard

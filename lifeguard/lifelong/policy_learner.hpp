@@ -1,0 +1,108 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/rollout/trajectories.hpp"
+
+namespace lifeguard {
+
+enum class RoundStatus {
+  not_run,
+  /// The round was learnt from.
+  ok,
+  /// The round's data gave no direction (RoundLossStatus::no_signal); it counts as a visit.
+  no_signal,
+  /// A linear system of the update was singular to working precision; the learner is what it was
+  /// before the round.
+  singular,
+};
+
+/// What happened in one round.
+struct RoundRecord {
+  RoundStatus status = RoundStatus::not_run;
+  RoundLossStatus loss_status = RoundLossStatus::not_run;
+  std::string_view task;  // valid as long as the learner
+  long round = 0;         // counts from 1
+  long visit = 0;         // to this task, counts from 1
+  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  /// l_j at the policy that was played, and at the task's policy after the round.
+  double loss_before = std::numeric_limits<double>::quiet_NaN();
+  double loss_after = std::numeric_limits<double>::quiet_NaN();
+  double step_kl = std::numeric_limits<double>::quiet_NaN();
+  double noise_share = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Anything that learns policies for several tasks from their rollouts: ask policy(), play it, tell
+/// observe(). All tasks have the same features and actions. A call that throws, or a round that
+/// ends in a status other than ok and no_signal, leaves the learner exactly as it was.
+class PolicyLearner {
+ public:
+  PolicyLearner(int features, int actions, const BaseLearnerSettings& base_learner);
+  virtual ~PolicyLearner() = default;
+
+  int features() const { return features_; }
+  int actions() const { return actions_; }
+  int parameters() const { return features_ * actions_; }
+  int tasks() const { return static_cast<int>(tasks_.size()); }
+  long rounds() const { return rounds_; }
+  long visits(std::string_view id) const { return tasks_[index(id)].visits; }
+  const BaseLearnerSettings& base_learner() const { return base_learner_; }
+  bool knows(std::string_view id) const { return index_.find(id) != index_.end(); }
+
+  /// A new task, known before its first rollout. `anchor` is a policy that may be played at once
+  /// (K as one vector, GaussianPolicy::parameters) and `sigma` its exploration noise.
+  void add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma);
+
+  /// What to play next.
+  GaussianPolicy policy(std::string_view id) const;
+  /// Its parameters α_t.
+  virtual void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const = 0;
+
+  /// Learns from one round of a task: trajectories gathered with policy(id), wherever they come
+  /// from, or what another base learner made of them.
+  RoundRecord observe(std::string_view id, const Trajectories& trajectories);
+  RoundRecord observe(std::string_view id, const RoundLoss& loss);
+
+ protected:
+  struct TaskState {
+    std::string id;
+    double sigma;
+    long visits;
+  };
+
+  /// The place of a task in the order of adding; an unknown one throws InvalidInput.
+  int index(std::string_view id) const;
+  const std::vector<TaskState>& task_states() const { return tasks_; }
+  void restore_tasks(std::vector<TaskState> tasks, long rounds);
+
+ private:
+  virtual void append_task(const Eigen::VectorXd& anchor) = 0;
+  /// Must leave everything as it was unless it returns ok.
+  virtual RoundStatus update(int task, const RoundLoss& loss) = 0;
+  /// How often the policy of this task was improved before, for the base learner's decaying steps.
+  /// Where every round improves all policies, this is the number of rounds for each task.
+  virtual double visits_before(int /*task*/) const {
+    return static_cast<double>(rounds_) / tasks();
+  }
+  void require_usable(const RoundLoss& loss) const;
+
+  int features_;
+  int actions_;
+  BaseLearnerSettings base_learner_;
+  BaseLearnerWorkspace workspace_;
+  RoundLoss loss_;
+  long rounds_ = 0;
+  std::vector<TaskState> tasks_;
+  std::map<std::string, int, std::less<>> index_;
+  Eigen::VectorXd alpha_;
+};
+
+}  // namespace lifeguard

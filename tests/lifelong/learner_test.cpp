@@ -1,0 +1,271 @@
+#include "lifeguard/lifelong/learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+
+#include "lifeguard/core/check.hpp"
+#include "tests/support/allocation_count.hpp"
+#include "tests/support/synthetic_losses.hpp"
+
+namespace lifeguard {
+namespace {
+
+constexpr int kFeatures = 3;
+constexpr int kActions = 2;
+constexpr int kParameters = kFeatures * kActions;
+
+std::string saved(const Learner& learner) {
+  std::ostringstream out;
+  learner.save(out);
+  return out.str();
+}
+
+Learner loaded(const std::string& text) {
+  std::istringstream in(text);
+  return Learner::load(in);
+}
+
+std::string task_name(int t) { return "task " + std::to_string(t); }
+
+/// Every way to update, so that one test covers all.
+std::vector<LearnerSettings> all_updates() {
+  std::vector<LearnerSettings> list;
+  for (const int basis_size : {0, 2}) {
+    LearnerSettings settings;
+    settings.basis_size = basis_size;
+    list.push_back(settings);
+    settings.update = UpdateRule::alternating;
+    for (const BlockStep step :
+         {BlockStep::closed_form, BlockStep::gradient, BlockStep::natural_gradient}) {
+      for (const bool all : {true, false}) {
+        settings.alternation.step = step;
+        settings.alternation.all_coefficients = all;
+        settings.alternation.alternations = 2;
+        list.push_back(settings);
+      }
+    }
+  }
+  return list;
+}
+
+void play(Learner& learner, Draws& draws, int rounds) {
+  for (int j = 0; j < rounds; ++j) {
+    const int task = j % learner.tasks();
+    const Eigen::VectorXd target =
+        Eigen::VectorXd::Constant(kParameters, task) + 0.1 * draws.normals(kParameters, 1);
+    learner.observe(task_name(task), synthetic_loss(draws, kFeatures, target));
+  }
+}
+
+Learner practised(const LearnerSettings& settings, int rounds) {
+  Draws draws(17);
+  Learner learner(kFeatures, kActions, settings);
+  for (int t = 0; t < 4; ++t) {
+    learner.add_task(task_name(t), 0.1 * draws.normals(kParameters, 1), 0.5);
+  }
+  play(learner, draws, rounds);
+  return learner;
+}
+
+TEST(Learner, StartsAtTheAnchorsWithADiagonalBasis) {
+  LearnerSettings settings;
+  settings.basis_size = 4;
+  settings.zeta = 0.7;
+  Learner learner(kFeatures, kActions, settings);
+  const Eigen::VectorXd anchor = Eigen::VectorXd::LinSpaced(kParameters, 1, 2);
+  learner.add_task("a", anchor, 0.3);
+  const GaussianPolicy policy = learner.policy("a");
+  EXPECT_EQ(policy.parameters(), anchor);
+  EXPECT_EQ(policy.sigma(), 0.3);
+  EXPECT_EQ(learner.knowledge().basis,
+            0.7 * Eigen::MatrixXd::Identity(kParameters, settings.basis_size));
+}
+
+TEST(Learner, ANewTaskStartsAtTheMeanOfTheKnownCoefficients) {
+  Learner learner = practised({}, 40);
+  const Eigen::VectorXd mean = learner.knowledge().coefficients.rowwise().mean();
+  learner.add_task("new", Eigen::VectorXd::Ones(kParameters), 1.0);
+  const Eigen::VectorXd expected =
+      Eigen::VectorXd::Ones(kParameters) + learner.knowledge().basis * mean;
+  EXPECT_LT((learner.policy("new").parameters() - expected).norm(), 1e-12);
+}
+
+TEST(Learner, LearnsEveryTasksTarget) {
+  for (const LearnerSettings& settings : all_updates()) {
+    const Learner learner = practised(settings, 400);
+    for (int t = 0; t < 4; ++t) {
+      const double error = (learner.policy(task_name(t)).parameters().array() - t).matrix().norm();
+      // Targets scatter by 0.1 in each of 6 entries; tasks are 1 apart in each.
+      EXPECT_LT(error, 0.7) << t << " " << static_cast<int>(settings.alternation.step)
+                            << settings.alternation.all_coefficients << settings.basis_size
+                            << static_cast<int>(settings.update);
+    }
+  }
+}
+
+TEST(Learner, SaveAndLoadGiveTheSameBytesAndTheSameFuture) {
+  for (const LearnerSettings& settings : all_updates()) {
+    Learner learner = practised(settings, 23);
+    const std::string text = saved(learner);
+    Learner copy = loaded(text);
+    EXPECT_EQ(saved(copy), text);
+    EXPECT_EQ(copy.settings(), settings);
+    Draws first(5), second(5);
+    play(learner, first, 11);
+    play(copy, second, 11);
+    EXPECT_EQ(saved(copy), saved(learner));
+    EXPECT_NE(saved(copy), text);
+  }
+}
+
+TEST(Learner, DamagedFilesAreRefused) {
+  const std::string text = saved(practised({}, 9));
+  // Every cut and many single-character changes either fail with InvalidInput or, if they only
+  // changed a value, load.
+  for (std::size_t cut = 0; cut + 1 < text.size(); cut += 97) {
+    EXPECT_THROW(loaded(text.substr(0, cut)), InvalidInput) << cut;
+  }
+  int refused = 0;
+  for (std::size_t at = 0; at < text.size(); at += 13) {
+    std::string changed = text;
+    changed[at] = changed[at] == 'x' ? 'y' : 'x';
+    try {
+      loaded(changed);
+    } catch (const InvalidInput&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
+TEST(Learner, BadInputThrowsAndLeavesTheStateAsItWas) {
+  for (const LearnerSettings& settings : all_updates()) {
+    Learner learner = practised(settings, 9);
+    const std::string before = saved(learner);
+    Draws draws(3);
+    const RoundLoss good = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+    const auto refuses = [&](auto&& call) {
+      EXPECT_THROW(call(), InvalidInput);
+      EXPECT_EQ(saved(learner), before);
+    };
+    refuses([&] { learner.observe("nobody", good); });
+    refuses([&] { learner.policy("nobody"); });
+    refuses([&] { learner.add_task(task_name(0), Eigen::VectorXd::Zero(kParameters), 1.0); });
+    refuses([&] { learner.add_task("b", Eigen::VectorXd::Zero(kParameters - 1), 1.0); });
+    refuses([&] { learner.add_task("b", Eigen::VectorXd::Zero(kParameters), 0.0); });
+    refuses([&] { learner.add_task("b\nc", Eigen::VectorXd::Zero(kParameters), 1.0); });
+    Eigen::VectorXd with_nan = Eigen::VectorXd::Zero(kParameters);
+    with_nan(2) = std::numeric_limits<double>::quiet_NaN();
+    refuses([&] { learner.add_task("b", with_nan, 1.0); });
+    RoundLoss bad = good;
+    bad.target = with_nan;
+    refuses([&] { learner.observe(task_name(0), bad); });
+    bad = good;
+    bad.curvature(1, 1) = std::numeric_limits<double>::infinity();
+    refuses([&] { learner.observe(task_name(0), bad); });
+    bad = good;
+    bad.target.resize(kParameters + 1);
+    refuses([&] { learner.observe(task_name(0), bad); });
+    bad = good;
+    bad.curvature = Eigen::MatrixXd::Identity(kFeatures + 1, kFeatures + 1);
+    refuses([&] { learner.observe(task_name(0), bad); });
+    refuses([&] { learner.observe(task_name(0), RoundLoss()); });
+    Trajectories wrong_shape(2, 5, kFeatures + 1, kActions);
+    refuses([&] { learner.observe(task_name(0), wrong_shape); });
+    Trajectories nan(4, 5, kFeatures, kActions);
+    nan.cost(1, 2) = std::numeric_limits<double>::quiet_NaN();
+    refuses([&] { learner.observe(task_name(0), nan); });
+    refuses([&] { learner.observe(task_name(0), Trajectories()); });
+    refuses([&] { learner.observe("nobody", Trajectories(4, 5, kFeatures, kActions)); });
+  }
+}
+
+TEST(Learner, ASingularRoundIsAStatusAndLeavesTheStateAsItWas) {
+  for (const LearnerSettings& settings : all_updates()) {
+    if (settings.update == UpdateRule::alternating &&
+        settings.alternation.step == BlockStep::gradient) {
+      continue;  // solves no system
+    }
+    Learner learner = practised(settings, 9);
+    const std::string before = saved(learner);
+    Draws draws(3);
+    RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+    loss.curvature = -1e6 * Eigen::MatrixXd::Identity(kFeatures, kFeatures);
+    EXPECT_EQ(learner.observe(task_name(0), loss).status, RoundStatus::singular);
+    EXPECT_EQ(saved(learner), before);
+  }
+}
+
+TEST(Learner, ARoundWithoutSignalCountsAndMovesNothing) {
+  Learner learner = practised({}, 9);
+  const Knowledge before = learner.knowledge();
+  Draws draws(3);
+  RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+  loss.status = RoundLossStatus::no_signal;
+  const RoundRecord record = learner.observe(task_name(0), loss);
+  EXPECT_EQ(record.status, RoundStatus::no_signal);
+  EXPECT_EQ(record.round, 10);
+  EXPECT_EQ(learner.knowledge(), before);
+}
+
+TEST(Learner, TheProjectionHasTheLastWord) {
+  Learner learner = practised({}, 9);
+  const Knowledge before = learner.knowledge();
+  Draws draws(3);
+  const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+  learner.set_projection([&](const Knowledge& last, Knowledge& next) {
+    EXPECT_EQ(last, before);
+    EXPECT_NE(next, before);
+    next.coefficients = 0.5 * (last.coefficients + next.coefficients);
+  });
+  learner.observe(task_name(1), loss);
+  const Eigen::VectorXd halfway = 0.5 * (before.policy_parameters(1) + loss.target);
+  EXPECT_LT((learner.policy(task_name(1)).parameters() - halfway).norm(), 1e-9);
+
+  const std::string kept = saved(learner);
+  learner.set_projection([](const Knowledge&, Knowledge&) { throw std::runtime_error("no"); });
+  EXPECT_THROW(learner.observe(task_name(1), loss), std::runtime_error);
+  EXPECT_EQ(saved(learner), kept);
+}
+
+TEST(Learner, ARoundAllocatesNothing) {
+  if (allocation_count() < 0) GTEST_SKIP() << "cannot count under a sanitizer";
+  Draws draws(3);
+  for (const LearnerSettings& settings : all_updates()) {
+    Learner learner = practised(settings, 9);
+    const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+    const std::string id = task_name(2);
+    const long before = allocation_count();
+    for (int j = 0; j < 20; ++j) learner.observe(id, loss);
+    EXPECT_EQ(allocation_count(), before);
+  }
+}
+
+TEST(Learner, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
+  LearnerSettings settings;
+  settings.update = UpdateRule::alternating;
+  for (const double memory : {0.0, 0.5, 1.0}) {
+    settings.memory = memory;
+    Learner learner(kFeatures, kActions, settings);
+    learner.add_task("a", Eigen::VectorXd::Zero(kParameters), 1.0);
+    Draws draws(3);
+    const RoundLoss first = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+    const RoundLoss second = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+    learner.observe("a", first);
+    learner.observe("a", second);
+    const SummedLoss& sum = learner.losses()[0];
+    EXPECT_LT((sum.curvature - (memory * first.curvature + second.curvature)).norm(), 1e-12);
+    // The gradient of the sum is the sum of the gradients.
+    const Eigen::VectorXd alpha = draws.normals(kParameters, 1);
+    Eigen::VectorXd gradient(kParameters);
+    apply_curvature(sum.curvature, alpha, gradient);
+    gradient -= sum.linear;
+    EXPECT_LT((gradient - memory * first.gradient(alpha) - second.gradient(alpha)).norm(), 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace lifeguard
