@@ -1,0 +1,192 @@
+#include "lifeguard/base_learners/policy_gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lifeguard/base_learners/advantages.hpp"
+#include "lifeguard/base_learners/exponential.hpp"
+#include "lifeguard/base_learners/step_size.hpp"
+#include "lifeguard/rollout/rollout.hpp"
+#include "tests/base_learners/linear_system.hpp"
+
+namespace lifeguard {
+namespace {
+
+using testing::LinearSystem;
+
+TEST(LinearSystem, GradientIsTheDerivativeOfTheExpectedCost) {
+  const LinearSystem system = LinearSystem::example();
+  const Eigen::MatrixXd k = LinearSystem::example_gains();
+  const Eigen::VectorXd gradient = system.expected_gradient(k);
+  for (int e = 0; e < gradient.size(); ++e) {
+    Eigen::VectorXd up = parameters_from_gains(k), down = up;
+    up(e) += 1e-5;
+    down(e) -= 1e-5;
+    const double slope = (system.expected_cost(gains_from_parameters(up, 2)) -
+                          system.expected_cost(gains_from_parameters(down, 2))) /
+                         2e-5;
+    EXPECT_NEAR(gradient(e), slope, 1e-7 * gradient.norm());
+  }
+}
+
+TEST(PolicyGradient, AgreesWithThePlainSum) {
+  const LinearSystem system = LinearSystem::example();
+  const GaussianPolicy policy = system.policy(LinearSystem::example_gains());
+  PolicyGradient g;
+  for (const int count : {1, 16, 37}) {
+    Trajectories t = system.simulate(policy, count, 3);
+    if (count > 4) testing::fail(t, 3, 4, 2.0);
+    AdvantageWorkspace w;
+    compute_advantages(t, AdvantageSettings{}, w);
+    compute_policy_gradient(t, policy, w.advantages.data(), g, w.values.data());
+    const double precision = 1 / (system.sigma * system.sigma);
+    Eigen::MatrixXd gradient = Eigen::MatrixXd::Zero(2, 3);
+    Eigen::MatrixXd fisher = Eigen::MatrixXd::Zero(3, 3);
+    for (int i = 0; i < count; ++i) {
+      for (int m = 0; m < t.steps(); ++m) {
+        const Eigen::Vector3d x(t.feature(i, m, 0), t.feature(i, m, 1), t.feature(i, m, 2));
+        const Eigen::Vector2d u(t.action(i, m, 0), t.action(i, m, 1));
+        const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
+        gradient += w.advantages[at] * precision / count * (u - policy.mean(x)) * x.transpose();
+        fisher += w.values[at] * precision / count * x * x.transpose();
+      }
+    }
+    EXPECT_LT((g.gradient - parameters_from_gains(gradient)).norm(), 1e-12 * (1 + gradient.norm()));
+    EXPECT_LT((g.fisher - fisher).norm(), 1e-12 * fisher.norm());
+  }
+}
+
+// With discount and trace 1 every combination of the other parts must estimate the gradient of the
+// expected cost itself, here known in closed form.
+class EveryEstimator : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Combinations, EveryEstimator, ::testing::Range(0, 16));
+
+TEST_P(EveryEstimator, FollowsTheGradientOfTheExpectedCost) {
+  const LinearSystem system = LinearSystem::example();
+  const Eigen::MatrixXd k = LinearSystem::example_gains();
+  const GaussianPolicy policy = system.policy(k);
+  AdvantageSettings s;
+  s.cost_to_go = GetParam() & 1;
+  s.step_mean = GetParam() & 2;
+  s.state_baseline = GetParam() & 4;
+  s.normalise = GetParam() & 8;
+  s.discount = s.trace = 1;
+  const int count = 30000;
+  const Trajectories t = system.simulate(policy, count, 17);
+  AdvantageWorkspace w;
+  PolicyGradient g;
+  const AdvantageSummary summary = compute_advantages(t, s, w);
+  compute_policy_gradient(t, policy, w.advantages.data(), g);
+  const Eigen::VectorXd expected = system.expected_gradient(k);
+  const double unit = summary.scale / system.steps;
+  double largest_ratio = 0;
+  for (int e = 0; e < expected.size(); ++e) {
+    double squares = 0;
+    for (int i = 0; i < count; ++i) {
+      squares += std::pow(g.trajectory_gradient(e, i) - g.gradient(e), 2);
+    }
+    const double deviation = unit * std::sqrt(squares) / count;
+    EXPECT_NEAR(unit * g.gradient(e), expected(e), 4 * deviation) << "entry " << e;
+    largest_ratio = std::max(largest_ratio, std::abs(expected(e)) / deviation);
+  }
+  // The intervals are narrow enough for a wrong factor of 2 to show.
+  EXPECT_GT(largest_ratio, 6);
+  EXPECT_LT((g.fisher - system.expected_fisher(k)).norm(), 0.05 * g.fisher.norm());
+}
+
+TEST(PolicyGradient, FollowsTheExpectedCostOfTheSimulatedMass) {
+  Task task = make_task("mass", MassSpring{});
+  task.settings.action_low.setConstant(-1e9);  // linear throughout, as the closed form assumes
+  task.settings.action_high.setConstant(1e9);
+  const LinearModel model = task.linearise();
+  LinearSystem system;
+  system.a = model.a;
+  system.b = model.b;
+  system.q = task.settings.state_weights.asDiagonal();
+  system.r = task.settings.action_weights.asDiagonal();
+  // A uniform start in [-h, h] has the second moment h² / 3.
+  system.start_deviation = task.settings.start_high / std::sqrt(3.0);
+  system.sigma = task.settings.sigma;
+  system.steps = 40;
+  Eigen::MatrixXd k(1, 2);
+  k << -1.0, -0.8;
+  RolloutSettings settings;
+  settings.trajectories = 20000;
+  settings.steps = system.steps;
+  const GaussianPolicy policy = system.policy(k);
+  const Trajectories t = rollout(task, policy, settings);
+  EXPECT_NEAR(t.mean_cost(), system.expected_cost(k), 0.02 * t.mean_cost());
+  AdvantageSettings s;
+  s.discount = s.trace = 1;
+  AdvantageWorkspace w;
+  PolicyGradient g;
+  const AdvantageSummary summary = compute_advantages(t, s, w);
+  compute_policy_gradient(t, policy, w.advantages.data(), g);
+  const Eigen::VectorXd expected = system.expected_gradient(k);
+  EXPECT_LT((g.gradient * summary.scale / system.steps - expected).norm(), 0.1 * expected.norm());
+}
+
+TEST(PolicyGradient, IsAdditiveOverTrajectories) {
+  const LinearSystem system = LinearSystem::example();
+  const GaussianPolicy policy = system.policy(LinearSystem::example_gains());
+  const Trajectories all = system.simulate(policy, 30, 4);
+  AdvantageSettings s;
+  s.step_mean = s.state_baseline = s.normalise = false;
+  const auto gradient_of = [&](int first, int count) {
+    Trajectories part(count, all.steps(), all.features(), all.actions());
+    for (int i = 0; i < count; ++i) {
+      for (int m = 0; m < all.steps(); ++m) {
+        for (int f = 0; f < 3; ++f) part.feature(i, m, f) = all.feature(first + i, m, f);
+        for (int a = 0; a < 2; ++a) part.action(i, m, a) = all.action(first + i, m, a);
+        part.cost(i, m) = all.cost(first + i, m);
+      }
+    }
+    AdvantageWorkspace w;
+    PolicyGradient g;
+    compute_advantages(part, s, w);
+    compute_policy_gradient(part, policy, w.advantages.data(), g);
+    return g;
+  };
+  const PolicyGradient whole = gradient_of(0, 30), head = gradient_of(0, 12),
+                       tail = gradient_of(12, 18);
+  const Eigen::VectorXd mean = (12 * head.gradient + 18 * tail.gradient) / 30;
+  EXPECT_LT((whole.gradient - mean).norm(), 1e-12 * mean.norm());
+  const Eigen::MatrixXd fisher = (12 * head.fisher + 18 * tail.fisher) / 30;
+  EXPECT_LT((whole.fisher - fisher).norm(), 1e-12 * fisher.norm());
+}
+
+// ĝ differentiates the importance-weighted cost, along any direction.
+TEST(ImportanceLine, HasTheGradientAsItsSlope) {
+  const LinearSystem system = LinearSystem::example();
+  const GaussianPolicy policy = system.policy(LinearSystem::example_gains());
+  Trajectories t = system.simulate(policy, 21, 8);
+  testing::fail(t, 5, 3, 4.0);
+  AdvantageWorkspace w;
+  PolicyGradient g;
+  compute_advantages(t, AdvantageSettings{}, w);
+  compute_policy_gradient(t, policy, w.advantages.data(), g);
+  ImportanceLine line;
+  for (int e = 0; e < g.gradient.size(); ++e) {
+    const Eigen::VectorXd direction = Eigen::VectorXd::Unit(g.gradient.size(), e);
+    line.prepare(t, policy, w.advantages.data(), direction, 21);
+    const double h = 1e-5;
+    EXPECT_EQ(line.value(0), 0);
+    EXPECT_DOUBLE_EQ(line.effective_share(0), 1);
+    EXPECT_NEAR((line.value(h) - line.value(-h)) / (2 * h), -g.gradient(e),
+                1e-7 * (1 + g.gradient.norm()));
+    EXPECT_LT(line.effective_share(1.0), 1);
+  }
+}
+
+TEST(Exponential, IsAccurate) {
+  for (double x = -700; x < 700; x += 0.0371) {
+    ASSERT_NEAR(exponential(x) / std::exp(x), 1, 6e-16) << x;
+  }
+  EXPECT_EQ(exponential(0), 1);
+  EXPECT_EQ(exponential(-1e9), exponential(-700));
+  EXPECT_EQ(exponential(1e9), exponential(700));
+}
+
+}  // namespace
+}  // namespace lifeguard
