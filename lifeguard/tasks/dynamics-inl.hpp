@@ -147,12 +147,21 @@ HWY_INLINE void integrate(const Dynamics& dynamics, Integrator integrator, doubl
   }
   Real acceleration[Dynamics::kPositions];
   dynamics.accelerations(x, u, acceleration);
-  for (int i = 0; i < Dynamics::kPositions; ++i) {
-    const Real old_velocity = x[Dynamics::velocity(i)];
-    const Real new_velocity = old_velocity + Real(dt) * acceleration[i];
-    const Real used = integrator == Integrator::explicit_euler ? old_velocity : new_velocity;
-    x[Dynamics::position(i)] = x[Dynamics::position(i)] + Real(dt) * used;
-    x[Dynamics::velocity(i)] = new_velocity;
+  // Two loops and not one with a choice in it: the choice would force the state into memory.
+  if (integrator == Integrator::explicit_euler) {
+    for (int i = 0; i < Dynamics::kPositions; ++i) {
+      Real& position = x[Dynamics::position(i)];
+      Real& velocity = x[Dynamics::velocity(i)];
+      position = position + Real(dt) * velocity;
+      velocity = velocity + Real(dt) * acceleration[i];
+    }
+  } else {
+    for (int i = 0; i < Dynamics::kPositions; ++i) {
+      Real& position = x[Dynamics::position(i)];
+      Real& velocity = x[Dynamics::velocity(i)];
+      velocity = velocity + Real(dt) * acceleration[i];
+      position = position + Real(dt) * velocity;
+    }
   }
 }
 
