@@ -1,6 +1,6 @@
 // Arithmetic that is written once and runs on one double or on a vector of doubles, with the same
-// bits in every lane of every instruction set: only IEEE operations that round correctly (+ - * /
-// and square root), no fused multiply-add, no library calls. Highway's own contrib/math fuses where
+// bits in every lane of every instruction set: only IEEE operations that round correctly (+ - * /,
+// square root and the fused multiply-add), each written out. Highway's own contrib/math fuses where
 // the processor can, so its results depend on the machine; that is why it is not used here.
 //
 // Compiled once per target: include it from a file that foreach_target.h re-includes, or from a
@@ -71,6 +71,19 @@ struct LanePair {
   friend HWY_INLINE LanePair operator/(LanePair x, LanePair y) { return {x.a / y.a, x.b / y.b}; }
 };
 
+/// a b + c, rounded once, on every target.
+HWY_INLINE Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
+#if HWY_TARGET == HWY_SCALAR
+  return Lanes(std::fma(hn::GetLane(a.v), hn::GetLane(b.v), hn::GetLane(c.v)));
+#else
+  return Lanes(hn::MulAdd(a.v, b.v, c.v));
+#endif
+}
+HWY_INLINE LanePair multiply_add(LanePair x, LanePair y, LanePair z) {
+  return {multiply_add(x.a, y.a, z.a), multiply_add(x.b, y.b, z.b)};
+}
+HWY_INLINE double multiply_add(double a, double b, double c) { return std::fma(a, b, c); }
+
 HWY_INLINE Lanes square_root(Lanes a) { return Lanes(hn::Sqrt(a.v)); }
 HWY_INLINE LanePair square_root(LanePair x) { return {square_root(x.a), square_root(x.b)}; }
 HWY_INLINE double square_root(double a) { return std::sqrt(a); }
@@ -99,23 +112,24 @@ HWY_INLINE void quarter_sine_cosine(Real r, Real& sine, Real& cosine) {
   const Real z = r * r;
   Real s = Real(0x1.e3f38399551bfp-25);
   Real c = Real(0x1.f3dbcea61b1a4p-22);
-  s = s * z + Real(-0x1.e30071afc3e59p-19);
-  c = c * z + Real(-0x1.a6c9c1be9eb49p-16);
-  s = s * z + Real(0x1.50782fda12d96p-13);
-  c = c * z + Real(0x1.e1f4fb60281f6p-11);
-  s = s * z + Real(-0x1.32d2cce2e5b19p-8);
-  c = c * z + Real(-0x1.55d3c7dbfd139p-6);
-  s = s * z + Real(0x1.466bc677587f8p-4);
-  c = c * z + Real(0x1.03c1f081b0780p-2);
-  s = s * z + Real(-0x1.4abbce625be41p-1);
-  c = c * z + Real(-0x1.3bd3cc9be458bp+0);
-  sine = (s * z + Real(0x1.921fb54442d18p+0)) * r;
-  cosine = c * z + Real(1.0);
+  s = multiply_add(s, z, Real(-0x1.e30071afc3e59p-19));
+  c = multiply_add(c, z, Real(-0x1.a6c9c1be9eb49p-16));
+  s = multiply_add(s, z, Real(0x1.50782fda12d96p-13));
+  c = multiply_add(c, z, Real(0x1.e1f4fb60281f6p-11));
+  s = multiply_add(s, z, Real(-0x1.32d2cce2e5b19p-8));
+  c = multiply_add(c, z, Real(-0x1.55d3c7dbfd139p-6));
+  s = multiply_add(s, z, Real(0x1.466bc677587f8p-4));
+  c = multiply_add(c, z, Real(0x1.03c1f081b0780p-2));
+  s = multiply_add(s, z, Real(-0x1.4abbce625be41p-1));
+  c = multiply_add(c, z, Real(-0x1.3bd3cc9be458bp+0));
+  sine = multiply_add(s, z, Real(0x1.921fb54442d18p+0)) * r;
+  cosine = multiply_add(c, z, Real(1.0));
 }
 
 /// Turns (sine, cosine) by `quarters` quarter turns, quarters an integer of any size.
 HWY_INLINE void turn_quarters(Lanes quarters, Lanes& sine, Lanes& cosine) {
-  const Lanes q = quarters - Lanes(4.0) * nearest(quarters * Lanes(0.25));  // -2, -1, 0, 1 or 2
+  const Lanes q =
+      multiply_add(Lanes(-4.0), nearest(quarters * Lanes(0.25)), quarters);  // -2, -1, 0, 1 or 2
   const auto odd = hn::Eq(hn::Abs(q.v), hn::Set(DoubleTag(), 1.0));
   const Lanes s(hn::IfThenElse(odd, cosine.v, sine.v));
   const Lanes c(hn::IfThenElse(odd, sine.v, cosine.v));
@@ -178,13 +192,13 @@ HWY_INLINE Real natural_log(Real x) {
   const Real s = (mantissa - Real(1.0)) / (mantissa + Real(1.0));
   const Real z = s * s;
   Real p = Real(0x1.58d5d4a93822dp-3);
-  p = p * z + Real(0x1.732320a9c93b0p-3);
-  p = p * z + Real(0x1.c722cceee92f4p-3);
-  p = p * z + Real(0x1.249240b87155dp-2);
-  p = p * z + Real(0x1.999999a435066p-2);
-  p = p * z + Real(0x1.5555555552d50p-1);
-  p = p * z + Real(2.0);
-  return exponent * Real(0x1.62e42fefa39efp-1) + s * p;
+  p = multiply_add(p, z, Real(0x1.732320a9c93b0p-3));
+  p = multiply_add(p, z, Real(0x1.c722cceee92f4p-3));
+  p = multiply_add(p, z, Real(0x1.249240b87155dp-2));
+  p = multiply_add(p, z, Real(0x1.999999a435066p-2));
+  p = multiply_add(p, z, Real(0x1.5555555552d50p-1));
+  p = multiply_add(p, z, Real(2.0));
+  return multiply_add(exponent, Real(0x1.62e42fefa39efp-1), s * p);
 }
 
 /// Box and Muller (1958): the length √(-2 ln u) and, for an angle of r in [-1/2, 1/2] quarter

@@ -3,11 +3,12 @@
 
 #include "lifeguard/rollout/kernel.hpp"
 
-// Targets that are no faster than a neighbour for this code would only cost compile time, and
-// sizeless vectors (SVE, RVV) cannot be members of a struct.
+// The targets with fused multiply-add, and the scalar one for processors without it. Targets that
+// are no faster than a neighbour for this code would only cost compile time, and sizeless vectors
+// (SVE, RVV) cannot be members of a struct.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 
 #undef HWY_TARGET_INCLUDE
@@ -73,6 +74,7 @@ class ChunkSimulator {
       }
     }
     for (int v = 0; v < vectors_; ++v) finish(v);
+    clear_padding();
   }
 
  private:
@@ -98,17 +100,10 @@ class ChunkSimulator {
         state_[v][i] = Lanes(low) + width * uniform_from_words<32>(drawn[i % 4]);
       }
     }
-    // Lanes beyond the batch are dead from the start and cost nothing, so padding stays zero.
-    StoredLanes inside;
-    for (int i = 0; i < kLanes; ++i) {
-      inside.values[i] = first_ + v * kLanes + i < job_.count ? 1.0 : 0.0;
-    }
-    const Lanes in_batch = inside;
-    failure_cost_[v] = in_batch * Lanes(settings_.failure_cost);
     length_[v] = Lanes(0.0);
     total_cost_[v] = Lanes(0.0);
     diverged_[v] = Lanes(0.0);
-    alive_[v] = hn::Gt(in_batch.v, hn::Zero(DoubleTag()));
+    alive_[v] = hn::FirstN(DoubleTag(), kLanes);
     Lanes x[kStates];
     for (int i = 0; i < kStates; ++i) x[i] = state_[v][i];
     absorb(v, inside_bounds(x));
@@ -178,10 +173,17 @@ class ChunkSimulator {
     }
   }
 
-  void step(int v, int m, int noise_step) {
+  HWY_INLINE void step(int v, int m, int noise_step) {
     if (HWY_LIKELY(full_[v])) {
       step_live<true>(v, m, noise_step);
-    } else if (hn::AllFalse(DoubleTag(), alive_[v])) {
+    } else {
+      step_partial(v, m, noise_step);
+    }
+  }
+
+  /// Out of line, so that the usual case stays short.
+  HWY_NOINLINE void step_partial(int v, int m, int noise_step) {
+    if (hn::AllFalse(DoubleTag(), alive_[v])) {
       step_dead(v, m);
     } else {
       step_live<false>(v, m, noise_step);
@@ -204,12 +206,12 @@ class ChunkSimulator {
     for (int a = 0; a < kActions; ++a) {
       const double* gains = gains_ + a * columns;
       u[a] = Lanes(gains[0]) * phi[0];
-      for (int f = 1; f < columns; ++f) u[a] = u[a] + Lanes(gains[f]) * phi[f];
+      for (int f = 1; f < columns; ++f) u[a] = multiply_add(Lanes(gains[f]), phi[f], u[a]);
     }
     if (job_.sigma > 0) {
       const Lanes sigma(job_.sigma);
       for (int a = 0; a < kActions; ++a) {
-        u[a] = u[a] + sigma * Lanes(noise_[noise_step * kActions + a][v]);
+        u[a] = multiply_add(sigma, noise_[noise_step * kActions + a][v], u[a]);
       }
     }
     // An action that is not finite (huge gains) ends the trajectory before it is taken. The sum is
@@ -226,7 +228,7 @@ class ChunkSimulator {
         for (int i = 0; i < kStates; ++i) {
           state_[v][i] = Lanes(hn::IfThenElseZero(alive_[v], Lanes(state_[v][i]).v));
         }
-        step(v, m, noise_step);
+        step_partial(v, m, noise_step);
         return;
       }
     }
@@ -237,13 +239,13 @@ class ChunkSimulator {
     }
     Lanes cost = Lanes(state_weights_[0]) * (error[0] * error[0]);
     for (int i = 1; i < kStates; ++i) {
-      cost = cost + Lanes(state_weights_[i]) * (error[i] * error[i]);
+      cost = multiply_add(Lanes(state_weights_[i]), error[i] * error[i], cost);
     }
     for (int a = 0; a < kActions; ++a) {
-      cost = cost + Lanes(action_weights_[a]) * (applied[a] * applied[a]);
+      cost = multiply_add(Lanes(action_weights_[a]), applied[a] * applied[a], cost);
     }
     if constexpr (!kFull) {
-      cost = Lanes(hn::IfThenElse(alive_[v], cost.v, Lanes(failure_cost_[v]).v));
+      cost = Lanes(hn::IfThenElse(alive_[v], cost.v, Lanes(settings_.failure_cost).v));
     }
     total_cost_[v] = Lanes(total_cost_[v]) + cost;
     length_[v] = Lanes(length_[v]) + masked<kFull>(v, Lanes(1.0));
@@ -272,7 +274,7 @@ class ChunkSimulator {
 
   /// One step of a vector whose trajectories have all ended.
   void step_dead(int v, int m) {
-    total_cost_[v] = Lanes(total_cost_[v]) + Lanes(failure_cost_[v]);
+    total_cost_[v] = Lanes(total_cost_[v]) + Lanes(settings_.failure_cost);
     if (job_.features_out == nullptr) return;
     const int columns = feature_columns();
     const Lanes zero(0.0);
@@ -280,7 +282,7 @@ class ChunkSimulator {
     for (int f = 0; f < columns; ++f) zero.store(features + f * job_.stride);
     double* actions = job_.actions_out + output_offset(v, m, kActions);
     for (int a = 0; a < kActions; ++a) zero.store(actions + a * job_.stride);
-    Lanes(failure_cost_[v]).store(job_.costs_out + output_offset(v, m, 1));
+    Lanes(settings_.failure_cost).store(job_.costs_out + output_offset(v, m, 1));
   }
 
   void finish(int v) {
@@ -292,6 +294,22 @@ class ChunkSimulator {
       if (job_.total_costs_out) job_.total_costs_out[trajectory] = total_cost_[v].values[i];
       if (job_.diverged_out) job_.diverged_out[trajectory] = diverged_[v].values[i] != 0 ? 1 : 0;
     }
+  }
+
+  /// The last vector may reach beyond the batch; what it wrote there becomes zero again.
+  void clear_padding() {
+    const int end = first_ + vectors_ * kLanes;
+    if (end <= job_.count || job_.features_out == nullptr) return;
+    const auto clear = [&](double* out, int columns) {
+      for (int row = 0; row < job_.steps * columns; ++row) {
+        for (int i = job_.count; i < end; ++i) {
+          out[static_cast<std::size_t>(row) * job_.stride + i] = 0.0;
+        }
+      }
+    };
+    clear(job_.features_out, feature_columns());
+    clear(job_.actions_out, kActions);
+    clear(job_.costs_out, 1);
   }
 
   const RolloutJob& job_;
@@ -306,8 +324,7 @@ class ChunkSimulator {
   WordVec index_low_[kMaxVectors], index_high_[kMaxVectors];  // of each trajectory
   StoredLanes state_[kMaxVectors][kStates];
   StoredLanes noise_[kNoiseSteps * kActions][kMaxVectors];
-  StoredLanes failure_cost_[kMaxVectors], total_cost_[kMaxVectors];
-  StoredLanes length_[kMaxVectors], diverged_[kMaxVectors];
+  StoredLanes total_cost_[kMaxVectors], length_[kMaxVectors], diverged_[kMaxVectors];
   LaneMask alive_[kMaxVectors];
   bool full_[kMaxVectors];  // every lane alive
 };

@@ -138,11 +138,12 @@ HWY_INLINE void integrate(const Dynamics& dynamics, Integrator integrator, doubl
     Real slope[kStates], sum[kStates], stage[kStates];
     for (int i = 0; i < kStates; ++i) slope[i] = sum[i] = Real(0.0);
     for (int n = 0; n < 4; ++n) {
-      for (int i = 0; i < kStates; ++i) stage[i] = x[i] + Real(dt * kNode[n]) * slope[i];
+      for (int i = 0; i < kStates; ++i)
+        stage[i] = multiply_add(Real(dt * kNode[n]), slope[i], x[i]);
       derivative(dynamics, stage, u, slope);
-      for (int i = 0; i < kStates; ++i) sum[i] = sum[i] + Real(kWeight[n]) * slope[i];
+      for (int i = 0; i < kStates; ++i) sum[i] = multiply_add(Real(kWeight[n]), slope[i], sum[i]);
     }
-    for (int i = 0; i < kStates; ++i) x[i] = x[i] + Real(dt) * sum[i];
+    for (int i = 0; i < kStates; ++i) x[i] = multiply_add(Real(dt), sum[i], x[i]);
     return;
   }
   Real acceleration[Dynamics::kPositions];
@@ -152,15 +153,15 @@ HWY_INLINE void integrate(const Dynamics& dynamics, Integrator integrator, doubl
     for (int i = 0; i < Dynamics::kPositions; ++i) {
       Real& position = x[Dynamics::position(i)];
       Real& velocity = x[Dynamics::velocity(i)];
-      position = position + Real(dt) * velocity;
-      velocity = velocity + Real(dt) * acceleration[i];
+      position = multiply_add(Real(dt), velocity, position);
+      velocity = multiply_add(Real(dt), acceleration[i], velocity);
     }
   } else {
     for (int i = 0; i < Dynamics::kPositions; ++i) {
       Real& position = x[Dynamics::position(i)];
       Real& velocity = x[Dynamics::velocity(i)];
-      velocity = velocity + Real(dt) * acceleration[i];
-      position = position + Real(dt) * velocity;
+      velocity = multiply_add(Real(dt), acceleration[i], velocity);
+      position = multiply_add(Real(dt), velocity, position);
     }
   }
 }
