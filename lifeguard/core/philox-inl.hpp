@@ -27,32 +27,78 @@ HWY_INLINE WordVec multiply_low_halves(WordVec a, WordVec b) {
 #endif
 }
 
-/// Turns the counter words c0..c3 into random words; only the low 32 bits of each lane count.
-HWY_INLINE void philox(std::uint64_t seed, WordVec& c0, WordVec& c1, WordVec& c2, WordVec& c3) {
-  const WordTag words;
-  const WordVec multiplier0 = hn::Set(words, 0xD2511F53u);
-  const WordVec multiplier1 = hn::Set(words, 0xCD9E8D57u);
-  std::uint32_t key0 = static_cast<std::uint32_t>(seed);
-  std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const WordVec product0 = multiply_low_halves(multiplier0, c0);
-    const WordVec product1 = multiply_low_halves(multiplier1, c2);
-    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product1), c1), hn::Set(words, key0));
-    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product0), c3), hn::Set(words, key1));
-    c1 = product1;
-    c3 = product0;
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
+/// The ten round keys of a seed, ready to use.
+struct PhiloxKeys {
+  WordVec first[10], second[10];
+
+  explicit PhiloxKeys(std::uint64_t seed) {
+    std::uint32_t key0 = static_cast<std::uint32_t>(seed);
+    std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      first[round] = hn::Set(WordTag(), key0);
+      second[round] = hn::Set(WordTag(), key1);
+      key0 += 0x9E3779B9u;
+      key1 += 0xBB67AE85u;
+    }
   }
+};
+
+/// One vector of counters, and after ten rounds of random words; only the low 32 bits of each lane
+/// count. Separate members, not an array, so that they live in registers.
+struct PhiloxWords {
+  WordVec w0, w1, w2, w3;
+
+  HWY_INLINE void apply_round(WordVec key0, WordVec key1) {
+    const WordVec product0 = multiply_low_halves(hn::Set(WordTag(), 0xD2511F53u), w0);
+    const WordVec product1 = multiply_low_halves(hn::Set(WordTag(), 0xCD9E8D57u), w2);
+    w0 = hn::Xor(hn::ShiftRight<32>(product1), hn::Xor(w1, key0));
+    w2 = hn::Xor(hn::ShiftRight<32>(product0), hn::Xor(w3, key1));
+    w1 = product1;
+    w3 = product0;
+  }
+};
+
+/// The integer in the low `kBits` bits of each lane, plus 1/2, divided by 2^kBits, exactly.
+template <int kBits>
+HWY_INLINE Lanes uniform_from_words(WordVec words) {
+  const WordVec low = hn::And(words, hn::Set(WordTag(), (1ull << kBits) - 1));
+  const WordVec biased = hn::Or(low, hn::Set(WordTag(), 0x4330000000000000ull));
+  const Lanes integer = Lanes(hn::BitCast(DoubleTag(), biased)) - Lanes(4503599627370496.0 - 0.5);
+  return integer * Lanes(1.0 / static_cast<double>(1ull << kBits));
 }
 
-/// (w + 1/2) / 2^32 for the low 32 bits w of each lane, exactly.
-HWY_INLINE Lanes uniform_from_words(WordVec w) {
-  const WordTag words;
-  const WordVec low = hn::And(w, hn::Set(words, 0xFFFFFFFFull));
-  const WordVec biased = hn::Or(low, hn::Set(words, 0x4330000000000000ull));
-  const Lanes integer = Lanes(hn::BitCast(DoubleTag(), biased)) - Lanes(4503599627370496.0);
-  return (integer + Lanes(0.5)) * Lanes(0x1p-32);
+/// Turns (along, across) to one of four axes: bit 31 chooses the sign of `along`, bit 30 whether
+/// the two change places. The sign of `across` is random already.
+HWY_INLINE void random_axis(WordVec word, Lanes& along, Lanes& across) {
+  const DoubleTag d;
+  const WordVec sign = hn::And(hn::ShiftLeft<32>(word), hn::Set(WordTag(), 1ull << 63));
+  const auto signed_along = hn::Xor(along.v, hn::BitCast(d, sign));
+  const auto swap = hn::BitCast(d, hn::ShiftLeft<33>(word));
+  along = Lanes(hn::IfNegativeThenElse(swap, across.v, signed_along));
+  across = Lanes(hn::IfNegativeThenElse(swap, signed_along, across.v));
+}
+
+/// Two standard normals for each trajectory of two vectors, from two random words of each.
+HWY_INLINE void normals_from_words(WordVec length_a, WordVec angle_a, WordVec length_b,
+                                   WordVec angle_b, LanePair& first, LanePair& second) {
+  const LanePair u(uniform_from_words<32>(length_a), uniform_from_words<32>(length_b));
+  const LanePair r(uniform_from_words<30>(angle_a), uniform_from_words<30>(angle_b));
+  box_muller(u, r - LanePair(0.5), first, second);
+  random_axis(angle_a, first.a, second.a);
+  random_axis(angle_b, first.b, second.b);
+}
+
+/// Four standard normals for each trajectory of two vectors; CounterRandom::normals is the same for
+/// one.
+HWY_INLINE void philox_normals(const PhiloxKeys& keys, PhiloxWords a, PhiloxWords b,
+                               LanePair* out) {
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    a.apply_round(keys.first[round], keys.second[round]);
+    b.apply_round(keys.first[round], keys.second[round]);
+  }
+  normals_from_words(a.w0, a.w1, b.w0, b.w1, out[0], out[1]);
+  normals_from_words(a.w2, a.w3, b.w2, b.w3, out[2], out[3]);
 }
 
 }  // namespace HWY_NAMESPACE

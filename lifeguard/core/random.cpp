@@ -24,10 +24,20 @@ std::array<double, 4> CounterRandom::uniforms(std::uint32_t block) const {
 }
 
 std::array<double, 4> CounterRandom::normals(std::uint32_t block) const {
-  const auto u = uniforms(block);
+  const auto w = words(block);
   std::array<double, 4> result{};
-  HWY_NAMESPACE::box_muller(u[0], u[1], result[0], result[1]);
-  HWY_NAMESPACE::box_muller(u[2], u[3], result[2], result[3]);
+  for (int pair = 0; pair < 4; pair += 2) {
+    const double u = (w[pair] + 0.5) * 0x1p-32;
+    const double r = ((w[pair + 1] & 0x3FFFFFFFu) + 0.5) * 0x1p-30 - 0.5;
+    double along = 0;
+    double across = 0;
+    HWY_NAMESPACE::box_muller(u, r, along, across);
+    // Bits 31 and 30 turn the result to one of four axes, as random_axis does on vectors.
+    if ((w[pair + 1] >> 31) != 0) along = -along;
+    const bool swap = ((w[pair + 1] >> 30) & 1u) != 0;
+    result[pair] = swap ? across : along;
+    result[pair + 1] = swap ? along : across;
+  }
   return result;
 }
 

@@ -20,7 +20,7 @@ enum class RandomStream : std::uint32_t {
 /// thread or machine can compute any part of a sequence, in any order, to the same bit.
 ///
 /// A uniform is (w + 1/2) / 2^32 for a 32-bit word w: never 0 and never 1. A pair of normals comes
-/// from a pair of uniforms by Box and Muller, so a normal is at most 6.77 standard deviations.
+/// from a pair of words by Box and Muller, so a normal is at most 6.77 standard deviations.
 class CounterRandom {
  public:
   CounterRandom(std::uint64_t seed, RandomStream stream, std::uint64_t index)

@@ -3,11 +3,12 @@
 
 #include "lifeguard/rollout/kernel.hpp"
 
-// Targets that are no faster than a neighbour for this code would only cost compile time, and
-// sizeless vectors (SVE, RVV) cannot be members of a struct.
+// The targets with fused multiply-add, and the scalar one for processors without it. Targets that
+// are no faster than a neighbour for this code would only cost compile time, and sizeless vectors
+// (SVE, RVV) cannot be members of a struct.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 
 #undef HWY_TARGET_INCLUDE
@@ -41,7 +42,11 @@ class ChunkSimulator {
 
  public:
   ChunkSimulator(const RolloutJob& job, const Dynamics& dynamics, int first)
-      : job_(job), settings_(job.task->settings), dynamics_(dynamics), first_(first) {
+      : job_(job),
+        settings_(job.task->settings),
+        dynamics_(dynamics),
+        keys_(job.seed),
+        first_(first) {
     const int remaining = HWY_MIN(kKernelChunk, job.count - first);
     vectors_ = (remaining + kLanes - 1) / kLanes;
     for (int f = 0; f < job.feature_count * kActions; ++f) gains_[f] = job.gains[f];
@@ -61,7 +66,7 @@ class ChunkSimulator {
     for (int v = 0; v < vectors_; ++v) start(v);
     for (int block = 0; block < job_.steps; block += kNoiseSteps) {
       if (job_.sigma > 0) {
-        for (int v = 0; v < vectors_; ++v) draw_noise(v, block / kNoiseSteps);
+        for (int v = 0; v < vectors_; v += 2) draw_noise(v, block / kNoiseSteps);
       }
       const int end = HWY_MIN(block + kNoiseSteps, job_.steps);
       for (int m = block; m < end; ++m) {
@@ -69,78 +74,90 @@ class ChunkSimulator {
       }
     }
     for (int v = 0; v < vectors_; ++v) finish(v);
+    clear_padding();
   }
 
  private:
-  WordVec trajectory_index(int v) const {
+  HWY_INLINE PhiloxWords counter(int v, RandomStream stream, int block) const {
     const WordTag words;
-    return hn::Iota(words, job_.first_index + static_cast<std::uint64_t>(first_ + v * kLanes));
-  }
-
-  void random_words(int v, RandomStream stream, std::uint32_t block, WordVec* w) const {
-    const WordTag words;
-    const WordVec index = trajectory_index(v);
-    w[0] = hn::Set(words, block);
-    w[1] = hn::Set(words, static_cast<std::uint64_t>(stream));
-    w[2] = index;
-    w[3] = hn::ShiftRight<32>(index);
-    philox(job_.seed, w[0], w[1], w[2], w[3]);
+    return {hn::Set(words, static_cast<std::uint64_t>(block)),
+            hn::Set(words, static_cast<std::uint64_t>(stream)), index_low_[v], index_high_[v]};
   }
 
   void start(int v) {
-    WordVec w[4];
-    for (int i = 0; i < kStates; ++i) {
-      if (i % 4 == 0) {
-        random_words(v, RandomStream::start_state, static_cast<std::uint32_t>(i / 4), w);
+    const std::uint64_t index = job_.first_index + static_cast<std::uint64_t>(first_ + v * kLanes);
+    index_low_[v] = hn::Iota(WordTag(), index);
+    index_high_[v] = hn::ShiftRight<32>(index_low_[v]);
+    for (int block = 0; 4 * block < kStates; ++block) {
+      PhiloxWords words = counter(v, RandomStream::start_state, block);
+      for (int round = 0; round < 10; ++round) {
+        words.apply_round(keys_.first[round], keys_.second[round]);
       }
-      const double low = settings_.start_low(i);
-      const Lanes width(settings_.start_high(i) - low);
-      state_[v][i] = Lanes(low) + width * uniform_from_words(w[i % 4]);
+      const WordVec drawn[4] = {words.w0, words.w1, words.w2, words.w3};
+      for (int i = 4 * block; i < HWY_MIN(4 * block + 4, kStates); ++i) {
+        const double low = settings_.start_low(i);
+        const Lanes width(settings_.start_high(i) - low);
+        state_[v][i] = Lanes(low) + width * uniform_from_words<32>(drawn[i % 4]);
+      }
     }
-    // Lanes beyond the batch are dead from the start and cost nothing, so padding stays zero.
-    alignas(64) double inside[kLanes];
-    for (int i = 0; i < kLanes; ++i) inside[i] = first_ + v * kLanes + i < job_.count ? 1.0 : 0.0;
-    const Lanes in_batch = Lanes::load(inside);
-    failure_cost_[v] = in_batch * Lanes(settings_.failure_cost);
     length_[v] = Lanes(0.0);
     total_cost_[v] = Lanes(0.0);
     diverged_[v] = Lanes(0.0);
-    alive_[v] = hn::Gt(in_batch.v, hn::Zero(DoubleTag()));
-    absorb_failures(v, state_[v]);
+    alive_[v] = hn::FirstN(DoubleTag(), kLanes);
+    Lanes x[kStates];
+    for (int i = 0; i < kStates; ++i) x[i] = state_[v][i];
+    absorb(v, inside_bounds(x));
   }
 
+  /// Noise of one block of steps for vectors v and v + 1; the second may be beyond the last.
   void draw_noise(int v, int block) {
-    if (hn::AllFalse(DoubleTag(), alive_[v])) return;
-    WordVec w[4];
+    const int other = HWY_MIN(v + 1, vectors_ - 1);
+    if (hn::AllFalse(DoubleTag(), hn::Or(alive_[v], alive_[other]))) return;
     for (int b = 0; b < kActions; ++b) {
-      random_words(v, RandomStream::exploration, static_cast<std::uint32_t>(block * kActions + b),
-                   w);
-      box_muller(uniform_from_words(w[0]), uniform_from_words(w[1]), noise_[4 * b][v],
-                 noise_[4 * b + 1][v]);
-      box_muller(uniform_from_words(w[2]), uniform_from_words(w[3]), noise_[4 * b + 2][v],
-                 noise_[4 * b + 3][v]);
+      const int number = block * kActions + b;
+      LanePair normals[4];
+      philox_normals(keys_, counter(v, RandomStream::exploration, number),
+                     counter(other, RandomStream::exploration, number), normals);
+      for (int i = 0; i < 4; ++i) {
+        noise_[4 * b + i][other] = normals[i].b;
+        noise_[4 * b + i][v] = normals[i].a;
+      }
     }
   }
 
-  /// Kills the lanes whose next state is out of bounds or not finite, and counts the latter.
-  HWY_INLINE void absorb_failures(int v, const Lanes* next) {
-    LaneMask inside = alive_[v];
+  /// The lanes whose state is within bounds; comparisons with NaN are false, so NaN is outside.
+  HWY_INLINE LaneMask inside_bounds(const Lanes* x) const {
+    LaneMask inside = hn::Le(magnitude(x[0]).v, Lanes(bounds_[0]).v);
+    for (int i = 1; i < kStates; ++i) {
+      inside = hn::And(inside, hn::Le(magnitude(x[i]).v, Lanes(bounds_[i]).v));
+    }
+    return inside;
+  }
+
+  /// Ends the trajectories of the lanes that are alive but outside, and notes which of them
+  /// diverged.
+  void absorb(int v, LaneMask inside) {
     LaneMask finite = alive_[v];
     for (int i = 0; i < kStates; ++i) {
-      const Lanes size = magnitude(next[i]);
-      // Comparisons with NaN are false, so NaN counts as outside.
-      inside = hn::And(inside, hn::Le(size.v, Lanes(bounds_[i]).v));
-      finite = hn::And(finite, hn::Le(size.v, Lanes(kDivergenceBound).v));
+      finite = hn::And(finite, hn::Le(magnitude(state_[v][i]).v, Lanes(kDivergenceBound).v));
     }
     mark_diverged(v, hn::AndNot(finite, alive_[v]));
-    alive_[v] = inside;
+    alive_[v] = hn::And(alive_[v], inside);
+    full_[v] = hn::AllTrue(DoubleTag(), alive_[v]);
     for (int i = 0; i < kStates; ++i) {
-      state_[v][i] = Lanes(hn::IfThenElseZero(inside, next[i].v));
+      state_[v][i] = Lanes(hn::IfThenElseZero(alive_[v], Lanes(state_[v][i]).v));
     }
   }
 
-  HWY_INLINE void mark_diverged(int v, LaneMask lanes) {
-    diverged_[v] = Lanes(hn::IfThenElse(lanes, Lanes(1.0).v, diverged_[v].v));
+  void mark_diverged(int v, LaneMask lanes) {
+    diverged_[v] = Lanes(hn::IfThenElse(lanes, Lanes(1.0).v, Lanes(diverged_[v]).v));
+  }
+
+  /// x where alive, else zero; nothing to do while every lane is alive.
+  template <bool kFull>
+  HWY_INLINE Lanes masked(int v, Lanes x) const {
+    if constexpr (kFull) return x;
+    return Lanes(hn::IfThenElseZero(alive_[v], x.v));
   }
 
   HWY_INLINE void compute_features(const Lanes* error, Lanes* phi) const {
@@ -157,14 +174,31 @@ class ChunkSimulator {
   }
 
   HWY_INLINE void step(int v, int m, int noise_step) {
-    const int columns = kStateFeatures ? kStates : job_.feature_count;
-    const std::size_t column = static_cast<std::size_t>(first_ + v * kLanes);
-    if (HWY_UNLIKELY(hn::AllFalse(DoubleTag(), alive_[v]))) {
-      store_dead(v, m, columns, column);
-      return;
+    if (HWY_LIKELY(full_[v])) {
+      step_live<true>(v, m, noise_step);
+    } else {
+      step_partial(v, m, noise_step);
     }
-    Lanes error[kStates];
-    for (int i = 0; i < kStates; ++i) error[i] = state_[v][i] - Lanes(goal_[i]);
+  }
+
+  /// Out of line, so that the usual case stays short.
+  HWY_NOINLINE void step_partial(int v, int m, int noise_step) {
+    if (hn::AllFalse(DoubleTag(), alive_[v])) {
+      step_dead(v, m);
+    } else {
+      step_live<false>(v, m, noise_step);
+    }
+  }
+
+  /// One step of a vector in which some lane is alive (kFull: every lane).
+  template <bool kFull>
+  HWY_INLINE void step_live(int v, int m, int noise_step) {
+    const int columns = feature_columns();
+    Lanes x[kStates], error[kStates];
+    for (int i = 0; i < kStates; ++i) {
+      x[i] = state_[v][i];
+      error[i] = x[i] - Lanes(goal_[i]);
+    }
     Lanes phi[kMaxFeatures];
     compute_features(error, phi);
 
@@ -172,22 +206,32 @@ class ChunkSimulator {
     for (int a = 0; a < kActions; ++a) {
       const double* gains = gains_ + a * columns;
       u[a] = Lanes(gains[0]) * phi[0];
-      for (int f = 1; f < columns; ++f) u[a] = u[a] + Lanes(gains[f]) * phi[f];
+      for (int f = 1; f < columns; ++f) u[a] = multiply_add(Lanes(gains[f]), phi[f], u[a]);
     }
     if (job_.sigma > 0) {
       const Lanes sigma(job_.sigma);
       for (int a = 0; a < kActions; ++a) {
-        u[a] = u[a] + sigma * noise_[noise_step * kActions + a][v];
+        u[a] = multiply_add(sigma, noise_[noise_step * kActions + a][v], u[a]);
       }
     }
-    // An action that is not finite (huge gains) ends the trajectory before it is taken.
-    LaneMask finite = alive_[v];
-    for (int a = 0; a < kActions; ++a) {
-      finite = hn::And(finite, hn::Le(magnitude(u[a]).v, Lanes(1e100).v));
+    // An action that is not finite (huge gains) ends the trajectory before it is taken. The sum is
+    // infinite or NaN if one action is.
+    Lanes size = magnitude(u[0]);
+    for (int a = 1; a < kActions; ++a) size = size + magnitude(u[a]);
+    const LaneMask finite = hn::Le(size.v, Lanes(1e100).v);
+    if (HWY_UNLIKELY(!hn::AllTrue(DoubleTag(), finite))) {
+      const LaneMask ended = hn::AndNot(finite, alive_[v]);
+      if (!hn::AllFalse(DoubleTag(), ended)) {
+        mark_diverged(v, ended);
+        alive_[v] = hn::And(alive_[v], finite);
+        full_[v] = false;
+        for (int i = 0; i < kStates; ++i) {
+          state_[v][i] = Lanes(hn::IfThenElseZero(alive_[v], Lanes(state_[v][i]).v));
+        }
+        step_partial(v, m, noise_step);
+        return;
+      }
     }
-    mark_diverged(v, hn::AndNot(finite, alive_[v]));
-    const LaneMask live = finite;
-    alive_[v] = live;
 
     Lanes applied[kActions];
     for (int a = 0; a < kActions; ++a) {
@@ -195,77 +239,94 @@ class ChunkSimulator {
     }
     Lanes cost = Lanes(state_weights_[0]) * (error[0] * error[0]);
     for (int i = 1; i < kStates; ++i) {
-      cost = cost + Lanes(state_weights_[i]) * (error[i] * error[i]);
+      cost = multiply_add(Lanes(state_weights_[i]), error[i] * error[i], cost);
     }
     for (int a = 0; a < kActions; ++a) {
-      cost = cost + Lanes(action_weights_[a]) * (applied[a] * applied[a]);
+      cost = multiply_add(Lanes(action_weights_[a]), applied[a] * applied[a], cost);
     }
-    cost = Lanes(hn::IfThenElse(live, cost.v, failure_cost_[v].v));
-    total_cost_[v] = total_cost_[v] + cost;
-    length_[v] = length_[v] + Lanes(hn::IfThenElseZero(live, Lanes(1.0).v));
+    if constexpr (!kFull) {
+      cost = Lanes(hn::IfThenElse(alive_[v], cost.v, Lanes(settings_.failure_cost).v));
+    }
+    total_cost_[v] = Lanes(total_cost_[v]) + cost;
+    length_[v] = Lanes(length_[v]) + masked<kFull>(v, Lanes(1.0));
 
     if (job_.features_out != nullptr) {
-      const std::size_t row = static_cast<std::size_t>(m);
-      for (int f = 0; f < columns; ++f) {
-        Lanes(hn::IfThenElseZero(live, phi[f].v))
-            .store(job_.features_out + (row * columns + f) * job_.stride + column);
-      }
-      for (int a = 0; a < kActions; ++a) {
-        Lanes(hn::IfThenElseZero(live, u[a].v))
-            .store(job_.actions_out + (row * kActions + a) * job_.stride + column);
-      }
-      cost.store(job_.costs_out + row * job_.stride + column);
+      double* features = job_.features_out + output_offset(v, m, columns);
+      for (int f = 0; f < columns; ++f) masked<kFull>(v, phi[f]).store(features + f * job_.stride);
+      double* actions = job_.actions_out + output_offset(v, m, kActions);
+      for (int a = 0; a < kActions; ++a) masked<kFull>(v, u[a]).store(actions + a * job_.stride);
+      cost.store(job_.costs_out + output_offset(v, m, 1));
     }
 
-    Lanes next[kStates];
-    for (int i = 0; i < kStates; ++i) next[i] = state_[v][i];
-    integrate(dynamics_, settings_.integrator, settings_.dt_seconds, applied, next);
-    absorb_failures(v, next);
+    integrate(dynamics_, settings_.integrator, settings_.dt_seconds, applied, x);
+    for (int i = 0; i < kStates; ++i) state_[v][i] = x[i];
+    const LaneMask inside = inside_bounds(x);
+    if (HWY_UNLIKELY(!kFull || !hn::AllTrue(DoubleTag(), inside))) absorb(v, inside);
   }
 
-  void store_dead(int v, int m, int columns, std::size_t column) {
-    total_cost_[v] = total_cost_[v] + failure_cost_[v];
+  int feature_columns() const { return kStateFeatures ? kStates : job_.feature_count; }
+
+  /// Where column 0 of a row of `columns` quantities at step m starts for vector v.
+  HWY_INLINE std::size_t output_offset(int v, int m, int columns) const {
+    return static_cast<std::size_t>(m) * columns * job_.stride +
+           static_cast<std::size_t>(first_ + v * kLanes);
+  }
+
+  /// One step of a vector whose trajectories have all ended.
+  void step_dead(int v, int m) {
+    total_cost_[v] = Lanes(total_cost_[v]) + Lanes(settings_.failure_cost);
     if (job_.features_out == nullptr) return;
-    const std::size_t row = static_cast<std::size_t>(m);
+    const int columns = feature_columns();
     const Lanes zero(0.0);
-    for (int f = 0; f < columns; ++f) {
-      zero.store(job_.features_out + (row * columns + f) * job_.stride + column);
-    }
-    for (int a = 0; a < kActions; ++a) {
-      zero.store(job_.actions_out + (row * kActions + a) * job_.stride + column);
-    }
-    failure_cost_[v].store(job_.costs_out + row * job_.stride + column);
+    double* features = job_.features_out + output_offset(v, m, columns);
+    for (int f = 0; f < columns; ++f) zero.store(features + f * job_.stride);
+    double* actions = job_.actions_out + output_offset(v, m, kActions);
+    for (int a = 0; a < kActions; ++a) zero.store(actions + a * job_.stride);
+    Lanes(settings_.failure_cost).store(job_.costs_out + output_offset(v, m, 1));
   }
 
   void finish(int v) {
-    alignas(64) double lengths[kLanes];
-    alignas(64) double costs[kLanes];
-    alignas(64) double diverged[kLanes];
-    length_[v].store(lengths);
-    total_cost_[v].store(costs);
-    diverged_[v].store(diverged);
     for (int i = 0; i < kLanes; ++i) {
       const int trajectory = first_ + v * kLanes + i;
       if (trajectory >= job_.count) break;
-      if (job_.lengths_out) job_.lengths_out[trajectory] = static_cast<std::int32_t>(lengths[i]);
-      if (job_.total_costs_out) job_.total_costs_out[trajectory] = costs[i];
-      if (job_.diverged_out) job_.diverged_out[trajectory] = diverged[i] != 0 ? 1 : 0;
+      if (job_.lengths_out)
+        job_.lengths_out[trajectory] = static_cast<std::int32_t>(length_[v].values[i]);
+      if (job_.total_costs_out) job_.total_costs_out[trajectory] = total_cost_[v].values[i];
+      if (job_.diverged_out) job_.diverged_out[trajectory] = diverged_[v].values[i] != 0 ? 1 : 0;
     }
+  }
+
+  /// The last vector may reach beyond the batch; what it wrote there becomes zero again.
+  void clear_padding() {
+    const int end = first_ + vectors_ * kLanes;
+    if (end <= job_.count || job_.features_out == nullptr) return;
+    const auto clear = [&](double* out, int columns) {
+      for (int row = 0; row < job_.steps * columns; ++row) {
+        for (int i = job_.count; i < end; ++i) {
+          out[static_cast<std::size_t>(row) * job_.stride + i] = 0.0;
+        }
+      }
+    };
+    clear(job_.features_out, feature_columns());
+    clear(job_.actions_out, kActions);
+    clear(job_.costs_out, 1);
   }
 
   const RolloutJob& job_;
   const TaskSettings& settings_;
   const Dynamics dynamics_;
+  const PhiloxKeys keys_;
   const int first_;
   int vectors_;
   double gains_[kMaxFeatures * kActions];
   double bounds_[kStates], goal_[kStates], state_weights_[kStates];
   double action_weights_[kActions], action_low_[kActions], action_high_[kActions];
-  Lanes state_[kMaxVectors][kStates];
-  Lanes noise_[kNoiseSteps * kActions][kMaxVectors];
-  Lanes failure_cost_[kMaxVectors], total_cost_[kMaxVectors];
-  Lanes length_[kMaxVectors], diverged_[kMaxVectors];
+  WordVec index_low_[kMaxVectors], index_high_[kMaxVectors];  // of each trajectory
+  StoredLanes state_[kMaxVectors][kStates];
+  StoredLanes noise_[kNoiseSteps * kActions][kMaxVectors];
+  StoredLanes total_cost_[kMaxVectors], length_[kMaxVectors], diverged_[kMaxVectors];
   LaneMask alive_[kMaxVectors];
+  bool full_[kMaxVectors];  // every lane alive
 };
 
 template <class Dynamics>

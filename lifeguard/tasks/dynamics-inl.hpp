@@ -138,21 +138,31 @@ HWY_INLINE void integrate(const Dynamics& dynamics, Integrator integrator, doubl
     Real slope[kStates], sum[kStates], stage[kStates];
     for (int i = 0; i < kStates; ++i) slope[i] = sum[i] = Real(0.0);
     for (int n = 0; n < 4; ++n) {
-      for (int i = 0; i < kStates; ++i) stage[i] = x[i] + Real(dt * kNode[n]) * slope[i];
+      for (int i = 0; i < kStates; ++i)
+        stage[i] = multiply_add(Real(dt * kNode[n]), slope[i], x[i]);
       derivative(dynamics, stage, u, slope);
-      for (int i = 0; i < kStates; ++i) sum[i] = sum[i] + Real(kWeight[n]) * slope[i];
+      for (int i = 0; i < kStates; ++i) sum[i] = multiply_add(Real(kWeight[n]), slope[i], sum[i]);
     }
-    for (int i = 0; i < kStates; ++i) x[i] = x[i] + Real(dt) * sum[i];
+    for (int i = 0; i < kStates; ++i) x[i] = multiply_add(Real(dt), sum[i], x[i]);
     return;
   }
   Real acceleration[Dynamics::kPositions];
   dynamics.accelerations(x, u, acceleration);
-  for (int i = 0; i < Dynamics::kPositions; ++i) {
-    const Real old_velocity = x[Dynamics::velocity(i)];
-    const Real new_velocity = old_velocity + Real(dt) * acceleration[i];
-    const Real used = integrator == Integrator::explicit_euler ? old_velocity : new_velocity;
-    x[Dynamics::position(i)] = x[Dynamics::position(i)] + Real(dt) * used;
-    x[Dynamics::velocity(i)] = new_velocity;
+  // Two loops and not one with a choice in it: the choice would force the state into memory.
+  if (integrator == Integrator::explicit_euler) {
+    for (int i = 0; i < Dynamics::kPositions; ++i) {
+      Real& position = x[Dynamics::position(i)];
+      Real& velocity = x[Dynamics::velocity(i)];
+      position = multiply_add(Real(dt), velocity, position);
+      velocity = multiply_add(Real(dt), acceleration[i], velocity);
+    }
+  } else {
+    for (int i = 0; i < Dynamics::kPositions; ++i) {
+      Real& position = x[Dynamics::position(i)];
+      Real& velocity = x[Dynamics::velocity(i)];
+      velocity = multiply_add(Real(dt), acceleration[i], velocity);
+      position = multiply_add(Real(dt), velocity, position);
+    }
   }
 }
 

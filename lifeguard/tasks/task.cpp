@@ -34,16 +34,33 @@ bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
   return a.size() == b.size() && (a.array() == b.array()).all();
 }
 
-/// Each entry finite (or infinite where that means "no limit"), and the vector of the right size.
-void require_vector(std::string_view field, const Eigen::VectorXd& v, int size) {
+/// Of the right size, and each entry obeys the rule. The name of an entry is only made for a
+/// message, since tasks are validated before every rollout.
+template <class Rule>
+void require_each(std::string_view field, const Eigen::VectorXd& v, int size, const Rule& obeys,
+                  std::string_view rule) {
   require_size(field, v.size(), size);
-  for (int i = 0; i < size; ++i) require_finite(indexed(field, i), v(i));
+  for (int i = 0; i < size; ++i) {
+    if (!obeys(v(i))) require(false, indexed(field, i), v(i), rule);
+  }
+}
+
+void require_finite_vector(std::string_view field, const Eigen::VectorXd& v, int size) {
+  require_each(
+      field, v, size, [](double x) { return std::isfinite(x); }, "must be finite");
+}
+
+void require_weights(std::string_view field, const Eigen::VectorXd& v, int size) {
+  // The upper limit keeps every cost finite, whatever the state.
+  require_each(
+      field, v, size, [](double x) { return x >= 0 && x <= 1e100; }, "must lie in [0, 1e100]");
 }
 
 void require_ordered(std::string_view low_field, const Eigen::VectorXd& low,
                      std::string_view high_field, const Eigen::VectorXd& high) {
   for (Eigen::Index i = 0; i < low.size(); ++i) {
-    require(low(i) <= high(i), indexed(low_field, i), low(i),
+    if (low(i) <= high(i)) continue;
+    require(false, indexed(low_field, i), low(i),
             fmt::format("must not exceed {} = {}", indexed(high_field, i), high(i)));
   }
 }
@@ -106,26 +123,18 @@ void Task::validate() const {
   }
   const TaskSettings& s = settings;
   require_positive("dt_seconds", s.dt_seconds);
-  require_vector("start_low", s.start_low, states());
-  require_vector("start_high", s.start_high, states());
+  require_finite_vector("start_low", s.start_low, states());
+  require_finite_vector("start_high", s.start_high, states());
   require_ordered("start_low", s.start_low, "start_high", s.start_high);
-  require_vector("goal", s.goal, states());
-  require_vector("state_weights", s.state_weights, states());
-  require_vector("action_weights", s.action_weights, actions());
-  for (int i = 0; i < states(); ++i) {
-    require_not_negative(indexed("state_weights", i), s.state_weights(i));
-  }
-  for (int i = 0; i < actions(); ++i) {
-    require_not_negative(indexed("action_weights", i), s.action_weights(i));
-  }
+  require_finite_vector("goal", s.goal, states());
+  require_weights("state_weights", s.state_weights, states());
+  require_weights("action_weights", s.action_weights, actions());
   require_size("action_low", s.action_low.size(), actions());
   require_size("action_high", s.action_high.size(), actions());
   require_ordered("action_low", s.action_low, "action_high", s.action_high);
-  require_size("failure_bounds", s.failure_bounds.size(), states());
-  for (int i = 0; i < states(); ++i) {
-    require(s.failure_bounds(i) > 0, indexed("failure_bounds", i), s.failure_bounds(i),
-            "must be greater than 0; infinity means no bound");
-  }
+  require_each(
+      "failure_bounds", s.failure_bounds, states(), [](double x) { return x > 0; },
+      "must be greater than 0; infinity means no bound");
   require_not_negative("failure_cost", s.failure_cost);
   require_not_negative("sigma", s.sigma);
 }

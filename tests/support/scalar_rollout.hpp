@@ -98,22 +98,23 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
   r123::Philox4x32 philox;
   const r123::Philox4x32::key_type key = {
       {static_cast<std::uint32_t>(settings.seed), static_cast<std::uint32_t>(settings.seed >> 32)}};
-  const auto draw = [&](RandomStream stream, std::uint64_t index, std::uint32_t block, double* u) {
+  const auto draw = [&](RandomStream stream, std::uint64_t index, std::uint32_t block) {
     const r123::Philox4x32::ctr_type counter = {{block, static_cast<std::uint32_t>(stream),
                                                  static_cast<std::uint32_t>(index),
                                                  static_cast<std::uint32_t>(index >> 32)}};
-    const auto words = philox(counter, key);
-    for (int i = 0; i < 4; ++i) u[i] = (words[i] + 0.5) / 4294967296.0;
+    return philox(counter, key);
   };
   for (int i = 0; i < settings.trajectories; ++i) {
     const std::uint64_t index = settings.first_index + static_cast<std::uint64_t>(i);
     double x[kStates];
-    double uniforms[4], normals[4] = {};
+    double normals[4] = {};
+    r123::Philox4x32::ctr_type words{};
     for (int n = 0; n < kStates; ++n) {
       if (n % 4 == 0) {
-        draw(RandomStream::start_state, index, static_cast<std::uint32_t>(n / 4), uniforms);
+        words = draw(RandomStream::start_state, index, static_cast<std::uint32_t>(n / 4));
       }
-      x[n] = s.start_low(n) + (s.start_high(n) - s.start_low(n)) * uniforms[n % 4];
+      const double uniform = (words[n % 4] + 0.5) / 4294967296.0;
+      x[n] = s.start_low(n) + (s.start_high(n) - s.start_low(n)) * uniform;
     }
     bool alive = true;
     int length = 0;
@@ -134,12 +135,18 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
       for (int a = 0; a < kActions; ++a) {
         const int n = m * kActions + a;
         if (policy.sigma() > 0 && n % 4 == 0) {
-          draw(RandomStream::exploration, index, static_cast<std::uint32_t>(n / 4), uniforms);
+          words = draw(RandomStream::exploration, index, static_cast<std::uint32_t>(n / 4));
           for (int pair = 0; pair < 4; pair += 2) {
-            const double radius = std::sqrt(-2 * std::log(uniforms[pair]));
-            const double angle = 2 * std::numbers::pi * uniforms[pair + 1];
-            normals[pair] = radius * std::cos(angle);
-            normals[pair + 1] = radius * std::sin(angle);
+            const double radius = std::sqrt(-2 * std::log((words[pair] + 0.5) / 4294967296.0));
+            // The angle within a quarter turn, then one of four axes by the two highest bits.
+            const std::uint32_t w = words[pair + 1];
+            const double angle =
+                std::numbers::pi / 2 * (((w & 0x3FFFFFFFu) + 0.5) / 1073741824.0 - 0.5);
+            const double along = (w >> 31 != 0 ? -radius : radius) * std::cos(angle);
+            const double across = radius * std::sin(angle);
+            const bool swap = (w >> 30 & 1u) != 0;
+            normals[pair] = swap ? across : along;
+            normals[pair + 1] = swap ? along : across;
           }
         }
         double u = policy.sigma() * normals[n % 4];

@@ -1,0 +1,161 @@
+#include "cli/simulate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/rollout/kernel.hpp"
+#include "lifeguard/rollout/rollout.hpp"
+#include "lifeguard/tasks/family_config.hpp"
+#include "lifeguard/tasks/lqr.hpp"
+
+namespace lifeguard {
+namespace {
+
+struct SimulateOptions {
+  std::string family = "quadrotor";
+  int tasks = 10;
+  int trajectories = 50;
+  int steps = 150;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::string csv;
+};
+
+Family find_family(const std::string& name) {
+  return std::filesystem::path(name).extension() == ".toml" ? load_family(name)
+                                                            : family_by_name(name);
+}
+
+struct CostSummary {
+  double mean = 0;
+  double ci95 = 0;  // half width of the interval of the mean over trajectories
+};
+
+CostSummary summarise(const Trajectories& batch) {
+  CostSummary s;
+  const int n = batch.count();
+  for (int i = 0; i < n; ++i) s.mean += batch.mean_cost(i) / n;
+  double squares = 0;
+  for (int i = 0; i < n; ++i) squares += std::pow(batch.mean_cost(i) - s.mean, 2);
+  if (n > 1) s.ci95 = 1.96 * std::sqrt(squares / (n - 1) / n);
+  return s;
+}
+
+/// One line a step: time, then the features of the first trajectory of each task.
+void write_csv(const std::string& path, const std::vector<Task>& tasks,
+               const std::vector<Trajectories>& batches) {
+  std::ofstream file(path);
+  file << "task,trajectory,time_seconds,cost";
+  for (int f = 0; f < batches[0].features(); ++f) file << fmt::format(",x{}", f + 1);
+  for (int a = 0; a < batches[0].actions(); ++a) file << fmt::format(",u{}", a + 1);
+  file << '\n';
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Trajectories& batch = batches[t];
+    for (int i = 0; i < batch.count(); ++i) {
+      for (int m = 0; m < batch.length(i); ++m) {
+        file << fmt::format("{},{},{:.6g},{:.9g}", t, i, m * tasks[t].settings.dt_seconds,
+                            batch.cost(i, m));
+        for (int f = 0; f < batch.features(); ++f) {
+          file << fmt::format(",{:.9g}", batch.feature(i, m, f));
+        }
+        for (int a = 0; a < batch.actions(); ++a) {
+          file << fmt::format(",{:.9g}", batch.action(i, m, a));
+        }
+        file << '\n';
+      }
+    }
+  }
+  file.close();
+  require(file.good(), "--csv", path, "must be a file that can be written");
+}
+
+void simulate(const SimulateOptions& options) {
+  const Family family = find_family(options.family);
+  const std::vector<Task> tasks = family.draw_many(options.seed, options.tasks);
+  RolloutSettings settings;
+  settings.trajectories = options.trajectories;
+  settings.steps = options.steps;
+  settings.seed = derive_seed(options.seed, 1);
+  settings.threads = options.threads;
+
+  std::vector<GaussianPolicy> policies;
+  for (const Task& task : tasks) policies.emplace_back(lqr_gains(task), task.settings.sigma);
+  std::vector<Trajectories> batches(tasks.size());
+  std::vector<RolloutRequest> requests;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    requests.push_back({&tasks[t], &policies[t], settings, &batches[t]});
+  }
+  rollout_all(requests, options.threads);  // the first pass pays for memory and threads
+  const auto begin = std::chrono::steady_clock::now();
+  rollout_all(requests, options.threads);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  std::vector<std::string> varied;
+  for (const ParameterRange& range : family.ranges) varied.push_back(range.parameter);
+  fmt::print("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name,
+             options.tasks, options.trajectories, options.steps, options.seed);
+  fmt::print(
+      "Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
+  fmt::print("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
+  fmt::print("{:>5}", "task");
+  for (std::size_t i = 0; i < varied.size(); ++i) fmt::print("{:>11}", fmt::format("({})", i + 1));
+  fmt::print("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const CostSummary noisy = summarise(batches[t]);
+    const GaussianPolicy idle(Eigen::MatrixXd::Zero(policies[t].actions(), policies[t].features()),
+                              0.0);
+    fmt::print("{:>5}", t);
+    for (const std::string& name : varied) {
+      fmt::print("{:>11.4g}", parameter(tasks[t].system, name));
+    }
+    fmt::print("{:>20}{:>12.4f}{:>12.4f}{:>8}\n",
+               fmt::format("{:.4f} ± {:.4f}", noisy.mean, noisy.ci95),
+               evaluate(tasks[t], policies[t].without_noise(), settings).mean_cost,
+               evaluate(tasks[t], idle, settings).mean_cost, batches[t].failed());
+  }
+  const double count = static_cast<double>(options.tasks) * options.trajectories * options.steps;
+  fmt::print("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count,
+             1e3 * seconds, 1e-6 * count / seconds, current_simd_target());
+  if (!options.csv.empty()) {
+    write_csv(options.csv, tasks, batches);
+    fmt::print("Trajectories written to {}\n", options.csv);
+  }
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Draw the tasks of a family, simulate each under LQR, print a table of costs");
+  command
+      ->add_option("family", options->family,
+                   fmt::format("a built-in family ({}) or a TOML file that describes one",
+                               fmt::join(family_names(), ", ")))
+      ->capture_default_str();
+  command->add_option("--tasks", options->tasks, "tasks to draw")->capture_default_str();
+  command->add_option("--trajectories", options->trajectories, "trajectories for each task")
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "steps of each trajectory")->capture_default_str();
+  command->add_option("--seed", options->seed, "same seed, same results to the bit")
+      ->capture_default_str();
+  command
+      ->add_option("--threads", options->threads, "0 uses all cores; results do not depend on it")
+      ->capture_default_str();
+  command->add_option("--csv", options->csv, "write all trajectories to this file");
+  command->callback([options] { simulate(*options); });
+}
+
+}  // namespace lifeguard

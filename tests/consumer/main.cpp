@@ -1,0 +1,13 @@
+#include <cstdio>
+
+#include <lifeguard/rollout/rollout.hpp>
+#include <lifeguard/tasks/lqr.hpp>
+#include <lifeguard/version.hpp>
+
+int main() {
+  const lifeguard::Task task = lifeguard::make_task("mass", lifeguard::MassSpring{});
+  const lifeguard::GaussianPolicy policy(lifeguard::lqr_gains(task), task.settings.sigma);
+  const lifeguard::Trajectories batch = lifeguard::rollout(task, policy, {});
+  std::printf("lifeguard %s: mean cost %.4f\n", lifeguard::kVersion, batch.mean_cost());
+  return batch.mean_cost() > 0 && batch.failed() == 0 ? 0 : 1;
+}
