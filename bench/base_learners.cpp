@@ -80,9 +80,10 @@ int run(int argc, char** argv) {
     add("weighted likelihood", settings);
     parts.push_back({"of which advantages",
                      [&] { compute_advantages(data, AdvantageSettings{}, workspace.advantages); }});
-    parts.push_back({"of which normal equations", [&] {
-                       workspace.advantages.baseline.prepare(
-                           data, AdvantageSettings{}.baseline_stride, true);
+    parts.push_back({"of which baseline fit", [&] {
+                       workspace.advantages.baseline.fit(data, AdvantageSettings{}.baseline_stride,
+                                                         true,
+                                                         workspace.advantages.advantages.data());
                      }});
     parts.push_back({"of which policy gradient", [&] {
                        compute_policy_gradient(data, policy, workspace.advantages.advantages.data(),

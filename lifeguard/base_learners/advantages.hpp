@@ -29,7 +29,7 @@ struct AdvantageSettings {
   /// λ-returns A + V of the one before, whose fixed point is LSTD(λ).
   int baseline_sweeps = 1;
   /// The fit uses every baseline_stride-th step; neighbouring steps say nearly the same.
-  int baseline_stride = 2;
+  int baseline_stride = 3;
   /// Shift and scale to mean 0 and variance 1 over all live steps.
   bool normalise = true;
 
@@ -48,18 +48,18 @@ struct AdvantageSummary {
   long live_steps = 0;
 };
 
-/// Memory of compute_advantages; reused from call to call, so that equal shapes allocate once.
+/// Memory of compute_advantages; reused from call to call, so that equal shapes allocate once. Rows
+/// have trajectories.stride() entries.
 struct AdvantageWorkspace {
   AlignedVector<double> advantages;  // steps × stride; zero where a trajectory is no longer live
   AlignedVector<double> returns;     // what the baseline is fitted to
   AlignedVector<double> values;      // V
-  AlignedVector<double> total;       // one number for each trajectory
-  std::vector<double> step_means;
+  AlignedVector<double> lengths;     // of each trajectory, as doubles to compare with
+  AlignedVector<double> totals;      // one number for each trajectory
+  AlignedVector<double> magnitudes;
+  std::vector<double> live;   // trajectories at each step
+  std::vector<double> means;  // of the returns at each step
   StateBaseline baseline;
-
-  double* row(AlignedVector<double>& data, int m, std::size_t stride) {
-    return data.data() + static_cast<std::size_t>(m) * stride;
-  }
 };
 
 /// Fills workspace.advantages. The baselines are fitted to the batch they are subtracted from,

@@ -18,6 +18,8 @@ struct PolicyGradient {
   Eigen::MatrixXd fisher;
   /// The summands of ĝ, before the division by n: one row of `stride` trajectories for each entry.
   AlignedVector<double> trajectory_gradients;
+  AlignedVector<double> trajectory_products;  // likewise Σ_m ΦΦᵀ, upper triangle by rows
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> gains;
   std::size_t stride = 0;
 
   double trajectory_gradient(int entry, int i) const {

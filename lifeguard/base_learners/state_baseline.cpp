@@ -5,30 +5,15 @@
 #include <cmath>
 #include <map>
 
+#include "lifeguard/base_learners/batch_kernels.hpp"
+
 namespace lifeguard {
 
 namespace {
 
-// Sums run in 8 lanes, whatever vectors the processor has, so that their order is always the same.
-constexpr std::size_t kLanes = 8;
-
 // Added to the diagonal of the normal equations once they are scaled to a unit diagonal: terms that
 // the batch cannot tell apart then share their coefficient instead of making the system singular.
 constexpr double kRidge = 1e-8;
-
-double sum_lanes(const double* lanes) {
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
-// lanes += x ⊙ y, folded into 8 lanes; n is a multiple of 8.
-inline void add_products(const double* x, const double* y, std::size_t n, double* lanes) {
-  std::array<double, kLanes> sum{};
-  for (std::size_t i = 0; i < n; i += kLanes) {
-    for (std::size_t l = 0; l < kLanes; ++l) sum[l] += x[i + l] * y[i + l];
-  }
-  for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += sum[l];
-}
 
 }  // namespace
 
@@ -43,125 +28,128 @@ void StateBaseline::set_features(int features) {
   }
   first_.clear();
   second_.clear();
+  all_first_.clear();
+  all_second_.clear();
   monomial_of_.clear();
+  term_rows_.clear();
   std::map<std::array<int, 4>, int> known;
-  for (std::size_t p = 0; p < terms.size(); ++p) {
-    for (std::size_t q = 0; q <= p; ++q) {
+  const int count = static_cast<int>(terms.size());
+  for (int p = 0; p < count; ++p) {
+    term_rows_.push_back(p);
+    for (int q = 0; q <= p; ++q) {
       std::array<int, 4> monomial = {terms[p][0], terms[p][1], terms[q][0], terms[q][1]};
       std::sort(monomial.begin(), monomial.end());
       const auto [at, is_new] = known.try_emplace(monomial, static_cast<int>(first_.size()));
       if (is_new) {
-        first_.push_back(static_cast<int>(p));
-        second_.push_back(static_cast<int>(q));
+        first_.push_back(p);
+        second_.push_back(q);
       }
+      all_first_.push_back(p);
+      all_second_.push_back(q);
       monomial_of_.push_back(at->second);
     }
   }
-  const auto count = static_cast<Eigen::Index>(terms.size());
-  sums_.assign(first_.size() * kLanes, 0.0);
-  right_lanes_.assign(terms.size() * kLanes, 0.0);
+  term_rows_.push_back(count + 1);  // ones: the sum of the numbers themselves
+  numbers_row_.assign(terms.size() + 1, count);
+  ones_row_.assign(terms.size(), count + 1);
+  means_.setZero(count);
   scale_.setZero(count);
   normal_.setZero(count, count);
   coefficients_.setZero(count);
-  batch_means_.setZero(count);
-  tile_width_ = 0;
 }
 
-void StateBaseline::load_tile(const Trajectories& trajectories, int m) {
-  const std::size_t n = static_cast<std::size_t>(trajectories.count());
-  double* quadratic = tile_.data() + static_cast<std::size_t>(features_) * tile_width_;
-  for (int f = 0; f < features_; ++f) {
-    const double* x = trajectories.feature_row(m, f);
-    std::copy(x, x + n, tile_.data() + static_cast<std::size_t>(f) * tile_width_);
-  }
-  for (int f = 0; f < features_; ++f) {
-    const double* x = tile_.data() + static_cast<std::size_t>(f) * tile_width_;
-    for (int h = f; h < features_; ++h) {
-      const double* y = tile_.data() + static_cast<std::size_t>(h) * tile_width_;
-      for (std::size_t i = 0; i < tile_width_; ++i) quadratic[i] = x[i] * y[i];
-      quadratic += tile_width_;
-    }
-  }
+void StateBaseline::load_tile(const Trajectories& trajectories, int m, const double* numbers) {
+  load_terms(trajectories, m, tile_.data());
+  const std::size_t width = padded_count(trajectories);
+  const double* row = numbers + static_cast<std::size_t>(m) * trajectories.stride();
+  std::copy(row, row + width, tile_.data() + static_cast<std::size_t>(terms()) * width);
 }
 
-void StateBaseline::prepare(const Trajectories& trajectories, int stride, bool centre_each_step) {
+void StateBaseline::fit(const Trajectories& trajectories, int stride, bool centre_each_step,
+                        const double* numbers) {
   set_features(trajectories.features());
   stride_ = stride;
   centre_each_step_ = centre_each_step;
   const auto count = static_cast<std::size_t>(terms());
-  const auto n = static_cast<std::size_t>(trajectories.count());
-  tile_width_ = (n + kLanes - 1) / kLanes * kLanes;
-  tile_.assign(count * tile_width_, 0.0);  // zero beyond the last trajectory
-  std::fill(sums_.begin(), sums_.end(), 0.0);
-  normal_.setZero();
-  batch_means_.setZero();
-  double all_live = 0;
-  for (int m = 0; m < trajectories.steps(); m += stride) {
-    load_tile(trajectories, m);
-    for (std::size_t k = 0; k < first_.size(); ++k) {
-      add_products(tile_.data() + static_cast<std::size_t>(first_[k]) * tile_width_,
-                   tile_.data() + static_cast<std::size_t>(second_[k]) * tile_width_, tile_width_,
-                   sums_.data() + k * kLanes);
-    }
-    double live = 0;
+  const std::size_t width = padded_count(trajectories);
+  const auto steps = static_cast<std::size_t>((trajectories.steps() + stride - 1) / stride);
+  const std::size_t centre_width = (steps + kSumLanes - 1) / kSumLanes * kSumLanes;
+  tile_.resize((count + 2) * width);
+  std::fill(tile_.end() - static_cast<std::ptrdiff_t>(width), tile_.end(), 1.0);
+  sums_.assign(first_.size() * kSumLanes, 0.0);
+  right_.assign((count + 1) * kSumLanes, 0.0);
+  centre_.assign(count * centre_width, 0.0);
+  step_sums_.resize(count * kSumLanes);
+  means_.setZero();
+  live_ = 0;
+
+  for (std::size_t k = 0; k < steps; ++k) {
+    const int m = static_cast<int>(k) * stride;
+    load_tile(trajectories, m, numbers);
+    add_products(tile_.data(), width, first_.data(), second_.data(), first_.size(), sums_.data());
+    add_products(tile_.data(), width, numbers_row_.data(), term_rows_.data(), count + 1,
+                 right_.data());
+    std::fill(step_sums_.begin(), step_sums_.end(), 0.0);
+    add_products(tile_.data(), width, ones_row_.data(), term_rows_.data(), count,
+                 step_sums_.data());
+    int live = 0;
     for (int i = 0; i < trajectories.count(); ++i) live += m < trajectories.length(i) ? 1 : 0;
-    all_live += live;
-    // scale_ is free until the end: the sums of this step's terms.
+    live_ += live;
+    const double share = live > 0 ? 1.0 / std::sqrt(static_cast<double>(live)) : 0.0;
     for (std::size_t p = 0; p < count; ++p) {
-      std::array<double, kLanes> sum{};
-      const double* x = tile_.data() + p * tile_width_;
-      for (std::size_t i = 0; i < tile_width_; i += kLanes) {
-        for (std::size_t l = 0; l < kLanes; ++l) sum[l] += x[i + l];
-      }
-      scale_(static_cast<Eigen::Index>(p)) = sum_lanes(sum.data());
-    }
-    batch_means_ += scale_;
-    if (centre_each_step && live > 0) {
-      const double weight = 1.0 / live;
-      for (Eigen::Index q = 0; q < scale_.size(); ++q) {
-        const double factor = weight * scale_(q);
-        for (Eigen::Index p = q; p < scale_.size(); ++p) normal_(p, q) -= scale_(p) * factor;
-      }
+      const double sum = add_lanes(&step_sums_[p * kSumLanes]);
+      means_(static_cast<Eigen::Index>(p)) += sum;
+      centre_[p * centre_width + k] = sum * share;
     }
   }
-  if (all_live > 0) batch_means_ /= all_live;
+  if (live_ > 0) means_ /= live_;
+  if (centre_each_step) {
+    centre_sums_.assign(all_first_.size() * kSumLanes, 0.0);
+    add_products(centre_.data(), centre_width, all_first_.data(), all_second_.data(),
+                 all_first_.size(), centre_sums_.data());
+  }
+  factorise();
+  solve();
+}
+
+void StateBaseline::factorise() {
   std::size_t entry = 0;
-  for (Eigen::Index p = 0; p < scale_.size(); ++p) {
-    for (Eigen::Index q = 0; q <= p; ++q) {
-      normal_(p, q) +=
-          sum_lanes(sums_.data() + static_cast<std::size_t>(monomial_of_[entry++]) * kLanes);
-      if (!centre_each_step) normal_(p, q) -= all_live * batch_means_(p) * batch_means_(q);
+  for (Eigen::Index p = 0; p < normal_.rows(); ++p) {
+    for (Eigen::Index q = 0; q <= p; ++q, ++entry) {
+      const double sum =
+          add_lanes(&sums_[static_cast<std::size_t>(monomial_of_[entry]) * kSumLanes]);
+      normal_(p, q) = sum - (centre_each_step_ ? add_lanes(&centre_sums_[entry * kSumLanes])
+                                               : live_ * means_(p) * means_(q));
     }
   }
-  // Rounding can leave a hair below zero where a term is constant.
-  for (Eigen::Index p = 0; p < scale_.size(); ++p) {
+  // Rounding can leave a hair below zero where a term is constant; such a term is left out.
+  for (Eigen::Index p = 0; p < normal_.rows(); ++p) {
     scale_(p) = normal_(p, p) > 0 ? 1.0 / std::sqrt(normal_(p, p)) : 0.0;
   }
-  for (Eigen::Index p = 0; p < scale_.size(); ++p) {
+  for (Eigen::Index p = 0; p < normal_.rows(); ++p) {
     for (Eigen::Index q = 0; q < p; ++q) normal_(p, q) *= scale_(p) * scale_(q);
     normal_(p, p) = 1.0 + kRidge;
   }
   factor_.compute(normal_);
 }
 
-void StateBaseline::fit(const Trajectories& trajectories, const double* numbers) {
-  const auto count = static_cast<std::size_t>(terms());
-  const auto n = static_cast<std::size_t>(trajectories.count());
-  std::fill(right_lanes_.begin(), right_lanes_.end(), 0.0);
-  double sum = 0;
+void StateBaseline::refit(const Trajectories& trajectories, const double* numbers) {
+  const std::size_t width = padded_count(trajectories);
+  std::fill(right_.begin(), right_.end(), 0.0);
   for (int m = 0; m < trajectories.steps(); m += stride_) {
-    load_tile(trajectories, m);
-    const double* row = numbers + static_cast<std::size_t>(m) * trajectories.stride();
-    for (std::size_t p = 0; p < count; ++p) {
-      add_products(tile_.data() + p * tile_width_, row, tile_width_,
-                   right_lanes_.data() + p * kLanes);
-    }
-    for (std::size_t i = 0; i < n; ++i) sum += row[i];
+    load_tile(trajectories, m, numbers);
+    add_products(tile_.data(), width, numbers_row_.data(), term_rows_.data(),
+                 static_cast<std::size_t>(terms()) + 1, right_.data());
   }
-  for (Eigen::Index p = 0; p < scale_.size(); ++p) {
-    coefficients_(p) = sum_lanes(right_lanes_.data() + static_cast<std::size_t>(p) * kLanes);
+  solve();
+}
+
+void StateBaseline::solve() {
+  const double sum = add_lanes(&right_[static_cast<std::size_t>(terms()) * kSumLanes]);
+  for (Eigen::Index p = 0; p < coefficients_.size(); ++p) {
+    coefficients_(p) = add_lanes(&right_[static_cast<std::size_t>(p) * kSumLanes]);
     // Centred by steps, the numbers of each step already add up to zero.
-    if (!centre_each_step_) coefficients_(p) -= batch_means_(p) * sum;
+    if (!centre_each_step_) coefficients_(p) -= means_(p) * sum;
     coefficients_(p) *= scale_(p);
   }
   if (factor_.info() == Eigen::Success) {
@@ -172,38 +160,17 @@ void StateBaseline::fit(const Trajectories& trajectories, const double* numbers)
   }
 }
 
-void StateBaseline::add_values(const Trajectories& trajectories, double* values) const {
-  const int n = trajectories.count();
-  constexpr int kBlock = 64;
-  for (int m = 0; m < trajectories.steps(); ++m) {
-    double* row = values + static_cast<std::size_t>(m) * trajectories.stride();
-    double sum = 0;
-    int live = 0;
-    for (int start = 0; start < n; start += kBlock) {
-      const int width = std::min(kBlock, n - start);
-      double v[kBlock] = {};
-      Eigen::Index quadratic = features_;
-      for (int f = 0; f < features_; ++f) {
-        double slope[kBlock];
-        for (int i = 0; i < width; ++i) slope[i] = coefficients_(f);
-        for (int h = f; h < features_; ++h) {
-          const double w = coefficients_(quadratic++);
-          const double* x = trajectories.feature_row(m, h) + start;
-          for (int i = 0; i < width; ++i) slope[i] += w * x[i];
-        }
-        const double* x = trajectories.feature_row(m, f) + start;
-        for (int i = 0; i < width; ++i) v[i] += slope[i] * x[i];
-      }
-      for (int i = 0; i < width; ++i) {
-        row[start + i] += v[i];
-        sum += v[i];  // zero where the trajectory is no longer live
-        live += m < trajectories.length(start + i) ? 1 : 0;
-      }
-    }
-    const double mean =
-        centre_each_step_ ? (live > 0 ? sum / live : 0.0) : coefficients_.dot(batch_means_);
-    for (int i = 0; i < n; ++i) row[i] -= mean;
+void StateBaseline::values(const Trajectories& trajectories, int m, double live, double* v) const {
+  evaluate_quadratic(trajectories, m, coefficients_.data(), v);
+  double mean = 0;
+  if (!centre_each_step_) {
+    for (Eigen::Index p = 0; p < means_.size(); ++p) mean += coefficients_(p) * means_(p);
+  } else if (live > 0) {
+    // Where no longer live all features are zero, and so is v.
+    for (int i = 0; i < trajectories.count(); ++i) mean += v[i];
+    mean /= live;
   }
+  for (int i = 0; i < trajectories.count(); ++i) v[i] -= mean;
 }
 
 }  // namespace lifeguard

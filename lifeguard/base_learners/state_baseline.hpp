@@ -14,41 +14,50 @@ namespace lifeguard {
 /// fit explains differences between trajectories and the mean is left to the caller.
 ///
 /// The normal equations are sums of products of two terms of degree 1 or 2, and many products are
-/// the same monomial: with 6 features 27 · 28 / 2 = 378 entries are 203 different sums.
+/// the same monomial: with 6 features the 27 · 28 / 2 = 378 entries are 203 different sums.
 class StateBaseline {
  public:
-  /// The sums that depend on the states alone, over every stride-th step. Call once for a batch.
-  void prepare(const Trajectories& trajectories, int stride, bool centre_each_step);
-  /// Least squares of `numbers` (steps × trajectories.stride()), which must have mean zero over the
-  /// live trajectories of each step, or over the batch, and be zero where no longer live.
-  void fit(const Trajectories& trajectories, const double* numbers);
-  /// Adds v(x) - mean of v to each live entry of `values`, the mean being that of the step or of
-  /// the batch.
-  void add_values(const Trajectories& trajectories, double* values) const;
+  /// Least squares over every stride-th step of `numbers` (steps × trajectories.stride()), which
+  /// are zero where no longer live and on average: over each step, or over the batch.
+  void fit(const Trajectories& trajectories, int stride, bool centre_each_step,
+           const double* numbers);
+  /// The same for other numbers of the same batch.
+  void refit(const Trajectories& trajectories, const double* numbers);
+  /// v(x) less its mean, of the step or of the batch, for all trajectories at step m, of which
+  /// `live` are live. Meaningless where no longer live.
+  void values(const Trajectories& trajectories, int m, double live, double* v) const;
 
   int terms() const { return static_cast<int>(coefficients_.size()); }
   const Eigen::VectorXd& coefficients() const { return coefficients_; }
 
  private:
   void set_features(int features);
-  void load_tile(const Trajectories& trajectories, int m);
+  void load_tile(const Trajectories& trajectories, int m, const double* numbers);
+  void factorise();
+  void solve();
 
   int features_ = 0;
   int stride_ = 1;
   bool centre_each_step_ = true;
-  std::size_t tile_width_ = 0;         // trajectories, rounded up to the 8 lanes of a sum
-  std::vector<int> first_, second_;    // each monomial as a product of two terms
-  std::vector<int> monomial_of_;       // of entry (p, q), q ≤ p, of the normal equations
-  AlignedVector<double> tile_;         // terms × tile_width_, of one step
-  AlignedVector<double> sums_;         // 8 partial sums for each monomial
-  AlignedVector<double> term_sums_;    // of each step: terms
-  std::vector<double> live_;           // live trajectories of each step
-  AlignedVector<double> right_lanes_;  // 8 partial sums for each term
+
+  // Rows of a tile are the terms, then the numbers, then ones. Products of rows, as index pairs:
+  std::vector<int> first_, second_;          // one for each different monomial
+  std::vector<int> all_first_, all_second_;  // every pair of terms, q ≤ p
+  std::vector<int> monomial_of_;             // the monomial of each such pair
+  std::vector<int> numbers_row_, ones_row_, term_rows_;
+
+  AlignedVector<double> tile_;         // of one step
+  AlignedVector<double> sums_;         // of monomials, in lanes
+  AlignedVector<double> step_sums_;    // of the terms of one step, in lanes
+  AlignedVector<double> centre_;       // each step's term sums / √live, one row for each term
+  AlignedVector<double> centre_sums_;  // their products, in lanes
+  AlignedVector<double> right_;        // of terms times numbers and of the numbers, in lanes
+  double live_ = 0;
+  Eigen::VectorXd means_;  // of the terms over the batch
   Eigen::VectorXd scale_;
   Eigen::MatrixXd normal_;
   Eigen::LLT<Eigen::MatrixXd> factor_;
   Eigen::VectorXd coefficients_;
-  Eigen::VectorXd batch_means_;  // of each term
 };
 
 }  // namespace lifeguard

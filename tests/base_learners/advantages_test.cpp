@@ -212,13 +212,13 @@ TEST(StateBaseline, FindsAQuadraticFunction) {
       }
     }
     StateBaseline baseline;
-    baseline.prepare(t, stride, true);
-    baseline.fit(t, numbers.data());
+    baseline.fit(t, stride, true, numbers.data());
     ASSERT_EQ(baseline.terms(), 9);
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(baseline.coefficients()(k), 1.0 - 0.3 * k, 1e-5);
-    std::fill(values.begin(), values.end(), 0.0);
-    baseline.add_values(t, values.data());
     for (int m = 0; m < t.steps(); ++m) {
+      double live = 0;
+      for (int i = 0; i < t.count(); ++i) live += m < t.length(i) ? 1 : 0;
+      baseline.values(t, m, live, &values[static_cast<std::size_t>(m) * t.stride()]);
       for (int i = 0; i < t.count(); ++i) {
         const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
         if (m < t.length(i)) {
