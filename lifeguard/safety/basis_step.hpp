@@ -16,6 +16,7 @@ enum class BasisPath {
   spectrum,     // the spectrum binds: the dual was solved, the result is the global optimum
   short_steps,  // the dual has a gap for this target: proximal steps, a stationary point
   kept,         // the solver failed: the basis it started from
+  direct,       // not this step: the projection took the target with its spectrum limited
 };
 
 /// One task's share of a basis step. Pointers stay the caller's.

@@ -53,6 +53,8 @@ ProjectionTask::ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eig
           slack_limit_, "must leave the anchor strictly inside the slack ball, beyond rounding");
 }
 
+double rounded_up_length(const Eigen::MatrixXd& basis) { return basis.norm() * kLengthRoundUp; }
+
 TaskMargin TaskVerifier::margin(const ProjectionTask& task, const Eigen::MatrixXd& basis,
                                 double basis_length,
                                 const Eigen::Ref<const Eigen::VectorXd>& coefficients) {
@@ -95,7 +97,7 @@ TaskMargin TaskVerifier::margin(const ProjectionTask& task, const Eigen::MatrixX
 bool TaskVerifier::all_safe(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
                             const Eigen::MatrixXd& coefficients, std::vector<TaskMargin>* margins) {
   require_size("coefficients", coefficients.cols(), static_cast<long>(tasks.size()));
-  const double basis_length = basis.norm() * kLengthRoundUp;
+  const double basis_length = rounded_up_length(basis);
   if (margins != nullptr) margins->resize(tasks.size());
   bool all = true;
   for (std::size_t t = 0; t < tasks.size(); ++t) {

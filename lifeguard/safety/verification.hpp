@@ -46,9 +46,13 @@ struct TaskMargin {
   bool safe() const { return row_margin > 0 && slack_margin > 0; }
 };
 
+/// ‖L‖_F, rounded up.
+double rounded_up_length(const Eigen::MatrixXd& basis);
+
 /// Checks tasks one after the other without allocating. One for each thread.
 class TaskVerifier {
  public:
+  /// `basis_length` is rounded_up_length(basis), computed once for all tasks.
   TaskMargin margin(const ProjectionTask& task, const Eigen::MatrixXd& basis, double basis_length,
                     const Eigen::Ref<const Eigen::VectorXd>& coefficients);
 

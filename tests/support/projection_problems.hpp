@@ -87,4 +87,44 @@ inline Eigen::MatrixXd random_basis(Draws& draws, long d, long k, double p, doub
   return u * sigma.asDiagonal() * v.transpose();
 }
 
+/// Tasks, a safe last point and a target for one projection.
+struct RandomProjection {
+  double p = 0, q = 0;
+  std::vector<ProjectionTask> tasks;
+  Eigen::MatrixXd last_basis, last_coefficients, target_basis, target_coefficients;
+};
+
+struct ProjectionSize {
+  int d = 28, k = 28, m = 120, tasks = 100;  // at most these
+};
+
+inline RandomProjection random_projection(Draws& draws, const ProjectionSize& limit) {
+  RandomProjection r;
+  const int d = draws.integer(1, limit.d);
+  const int most = std::min(d, limit.k);
+  const int k = draws.chance(0.2) ? most : draws.chance(0.1) ? 1 : draws.integer(1, most);
+  const int count = draws.integer(1, limit.tasks);
+  r.p = draws.power(1e-2, 1.0);
+  r.q = r.p * (draws.chance(0.2) ? 1 + 1e-6 : draws.power(1.01, 1e3));
+  for (int t = 0; t < count; ++t) {
+    r.tasks.push_back(random_task(draws, draws.integer(0, limit.m), d, random_kind(draws)));
+  }
+  r.last_basis = random_basis(draws, d, k, r.p, r.q);
+  r.last_coefficients = draws.power(1e-3, 1.0) * draws.normals(k, count);
+  TaskVerifier verifier;
+  for (int t = 0; t < count; ++t) {  // strictly safe, often near the boundary
+    const auto column = r.last_coefficients.col(t);
+    while (!verifier
+                .margin(r.tasks[static_cast<std::size_t>(t)], r.last_basis,
+                        rounded_up_length(r.last_basis), column)
+                .safe()) {
+      r.last_coefficients.col(t) *= 0.8;
+    }
+  }
+  const double far = draws.chance(0.2) ? draws.power(1.0, 1e6) : draws.power(1e-6, 1.0);
+  r.target_basis = r.last_basis + far * draws.normals(d, k);
+  r.target_coefficients = r.last_coefficients + far * draws.normals(k, count);
+  return r;
+}
+
 }  // namespace lifeguard::testing
