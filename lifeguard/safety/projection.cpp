@@ -1,0 +1,364 @@
+#include "lifeguard/safety/projection.hpp"
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/safety/paper_projection.hpp"
+
+namespace lifeguard {
+
+namespace {
+
+constexpr double kNearlyActive = 1e-6;
+
+// What a broken solver might hand on.
+void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
+  if (fault == ProjectionFault::not_finite) {
+    values.setConstant(std::numeric_limits<double>::quiet_NaN());
+  } else if (fault == ProjectionFault::unsafe) {
+    values.array() += 1e3;
+  }
+}
+
+}  // namespace
+
+Projection::Projection(ProjectionSettings settings) : settings_(std::move(settings)) {
+  require_positive("p", settings_.p);
+  require(std::isfinite(settings_.q) && settings_.q > settings_.p, "q", settings_.q,
+          "must be finite and greater than p");
+  require_positive("mu1", settings_.mu1);
+  require_positive("mu2", settings_.mu2);
+  require(settings_.max_alternations >= 1, "max_alternations", settings_.max_alternations,
+          "must be at least 1");
+  require_not_negative("objective_tolerance", settings_.objective_tolerance);
+  require(settings_.margin > 0 && settings_.margin < 0.1, "margin", settings_.margin,
+          "must lie strictly between 0 and 0.1");
+}
+
+void Projection::check_sizes(const std::vector<ProjectionTask>& tasks,
+                             const Eigen::MatrixXd& target_basis,
+                             const Eigen::MatrixXd& target_coefficients,
+                             const Eigen::MatrixXd& last_basis,
+                             const Eigen::MatrixXd& last_coefficients) const {
+  const long d = target_basis.rows();
+  const long k = target_basis.cols();
+  require(k >= 1 && k <= d, "target_basis columns", static_cast<double>(k),
+          "must be at least 1 and at most the number of rows");
+  require_size("last_basis rows", last_basis.rows(), d);
+  require_size("last_basis columns", last_basis.cols(), k);
+  const long count = static_cast<long>(tasks.size());
+  require_size("target_coefficients rows", target_coefficients.rows(), k);
+  require_size("target_coefficients columns", target_coefficients.cols(), count);
+  require_size("last_coefficients rows", last_coefficients.rows(), k);
+  require_size("last_coefficients columns", last_coefficients.cols(), count);
+  for (const ProjectionTask& task : tasks) require_size("tasks anchor", task.anchor().size(), d);
+  const double reserve = SpectrumVerifier::reserve(d, k, settings_.q);
+  require(settings_.q - settings_.p > 4 * reserve, "q", settings_.q,
+          "must be greater than p beyond rounding errors of LᵀL");
+}
+
+ProjectionFault Projection::fault(ProjectionStage stage) const {
+  return settings_.fault ? settings_.fault(stage) : ProjectionFault::none;
+}
+
+double Projection::objective(const Eigen::MatrixXd& basis, const Eigen::MatrixXd& coefficients,
+                             const Eigen::MatrixXd& target_basis,
+                             const Eigen::MatrixXd& target_coefficients) const {
+  return settings_.mu1 * (coefficients - target_coefficients).squaredNorm() +
+         settings_.mu2 * (basis - target_basis).squaredNorm();
+}
+
+// r = b'(1 − η), and a radius c' < c with ‖r‖ < c', such that ‖r − y‖ ≤ c' implies ‖b' − y‖ < c:
+// the triangle inequality needs c' + η‖b'‖ < c.
+void Projection::tighten(const std::vector<ProjectionTask>& tasks) {
+  const double eta = settings_.margin;
+  bounds_.resize(tasks.size());
+  slack_limits_.resize(tasks.size());
+  step_tasks_.resize(tasks.size());
+  memories_.resize(tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const ProjectionTask& task = tasks[t];
+    bounds_[t] = (1 - eta) * task.reduced();
+    slack_limits_[t] = task.slack_limit();
+    if (task.has_ball()) {
+      const double anchor_slack = task.reduced().norm();
+      slack_limits_[t] =
+          std::max(task.slack_limit() * (1 - 2 * eta),
+                   0.5 * ((1 - eta) * anchor_slack + task.slack_limit() - eta * anchor_slack));
+    }
+    step_tasks_[t] = {&task.rows(), &task.row_lengths(), &bounds_[t], slack_limits_[t]};
+    memories_[t].active_rows.clear();
+    memories_[t].ball_multiplier = 0;
+  }
+}
+
+void Projection::limit_spectrum(Eigen::MatrixXd& basis) {
+  if (basis.allFinite() && spectrum_.inside(basis, settings_.p, settings_.q)) return;
+  const double reserve = SpectrumVerifier::reserve(basis.rows(), basis.cols(), settings_.q);
+  const double low = std::sqrt(settings_.p + reserve);
+  const double high = std::sqrt(settings_.q - reserve);
+  clip_.restart();
+  if (basis.allFinite() && clip_.compute(basis, low, high) &&
+      spectrum_.inside(clip_.result(), settings_.p, settings_.q)) {
+    basis = clip_.result();
+    return;
+  }
+  if (basis.allFinite()) {  // singular: a full decomposition finds directions for the missing ones
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(basis, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    basis = svd.matrixU() * svd.singularValues().cwiseMax(low).cwiseMin(high).asDiagonal() *
+            svd.matrixV().transpose();
+    if (basis.allFinite() && spectrum_.inside(basis, settings_.p, settings_.q)) return;
+  }
+  // Algorithm 1 of the paper starts from diag(ζ) with p ≤ ζ² ≤ q.
+  basis.setIdentity();
+  basis *= std::sqrt(0.5 * (settings_.p + settings_.q));
+}
+
+// Scales coefficients towards 0, where the anchor is, until the verifier accepts them.
+double Projection::retract(const ProjectionTask& task, double basis_length,
+                           const Eigen::MatrixXd& basis, Eigen::Ref<Eigen::VectorXd> coefficients) {
+  if (!coefficients.allFinite()) {
+    coefficients.setZero();
+    return 0;
+  }
+  if (verifier_.margin(task, basis, basis_length, coefficients).safe()) return 1;
+  policy_.noalias() = basis * coefficients;
+  image_.noalias() = task.rows() * policy_;
+  const double longest = longest_scale(image_, task.reduced(), task.slack_limit());
+  wanted_ = coefficients;
+  for (double back = 1e-12; back < 1; back *= 4) {
+    const double factor = longest * (1 - back);
+    coefficients = factor * wanted_;
+    if (verifier_.margin(task, basis, basis_length, coefficients).safe()) return factor;
+  }
+  coefficients.setZero();
+  return 0;
+}
+
+void Projection::coefficient_step(const ProjectionTask& task, std::size_t index,
+                                  double basis_length,
+                                  const Eigen::Ref<const Eigen::VectorXd>& target, Point& point) {
+  auto coefficients = point.coefficients.col(static_cast<Eigen::Index>(index));
+  const Eigen::VectorXd& bounds = bounds_[index];
+  const ProjectionFault wrong = fault(ProjectionStage::coefficient_step);
+  policy_.noalias() = point.basis * target;
+  image_.noalias() = task.rows() * policy_;
+  CoefficientPath path = CoefficientPath::inside;
+  if ((image_.array() <= bounds.array()).all() &&
+      (!task.has_ball() || (bounds - image_).norm() <= slack_limits_[index])) {
+    coefficients = target;
+    ++result_.coefficient_paths.inside;
+  } else {
+    CoefficientMemory& memory = memories_[index];
+    memory.active_rows.clear();
+    policy_.noalias() = point.basis * coefficients;
+    image_.noalias() = task.rows() * policy_;
+    for (Eigen::Index i = 0; i < image_.size(); ++i) {
+      if (image_[i] >= bounds[i] * (1 - kNearlyActive)) {
+        memory.active_rows.push_back(static_cast<int>(i));
+      }
+    }
+    b_rows_.noalias() = task.rows() * point.basis;
+    path = coefficient_step_.solve(b_rows_, bounds, slack_limits_[index], target, memory,
+                                   coefficients, wrong == ProjectionFault::failure);
+    result_.coefficient_iterations += coefficient_step_.iterations();
+    result_.coefficient_paths.rows += path == CoefficientPath::rows;
+    result_.coefficient_paths.ball += path == CoefficientPath::ball;
+    result_.coefficient_paths.scaled += path == CoefficientPath::scaled;
+  }
+  corrupt(wrong, coefficients);
+  failed_ = failed_ || path == CoefficientPath::scaled || wrong != ProjectionFault::none;
+  point.retraction =
+      std::min(point.retraction, retract(task, basis_length, point.basis, coefficients));
+}
+
+bool Projection::complete(const std::vector<ProjectionTask>& tasks,
+                          const Eigen::MatrixXd& target_basis,
+                          const Eigen::MatrixXd& target_coefficients, Point& point) {
+  if (!point.basis.allFinite() || !spectrum_.inside(point.basis, settings_.p, settings_.q)) {
+    return false;
+  }
+  point.retraction = 1;
+  const double basis_length = rounded_up_length(point.basis);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    coefficient_step(tasks[t], t, basis_length,
+                     target_coefficients.col(static_cast<Eigen::Index>(t)), point);
+  }
+  point.objective = objective(point.basis, point.coefficients, target_basis, target_coefficients);
+  return std::isfinite(point.objective);
+}
+
+void Projection::repair(const std::vector<ProjectionTask>& tasks, Point& point) {
+  if (!point.basis.allFinite() || !spectrum_.inside(point.basis, settings_.p, settings_.q)) {
+    limit_spectrum(point.basis);
+    result_.repaired_basis = true;
+  }
+  const double basis_length = rounded_up_length(point.basis);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    auto column = point.coefficients.col(static_cast<Eigen::Index>(t));
+    if (column.allFinite() &&
+        verifier_.margin(tasks[t], point.basis, basis_length, column).safe()) {
+      continue;
+    }
+    ++result_.repaired_tasks;
+    if (!column.allFinite()) column.setZero();
+    wanted_ = column;
+    const Eigen::VectorXd target = wanted_;
+    coefficient_step(tasks[t], t, basis_length, target, point);
+  }
+}
+
+void Projection::project_exact(const std::vector<ProjectionTask>& tasks,
+                               const Eigen::MatrixXd& target_basis,
+                               const Eigen::MatrixXd& target_coefficients) {
+  const long d = target_basis.rows();
+  const long k = target_basis.cols();
+  const double reserve = SpectrumVerifier::reserve(d, k, settings_.q);
+  const double low = std::sqrt(settings_.p + reserve);
+  const double high = std::sqrt(settings_.q - reserve);
+  result_.status = ProjectionStatus::alternation_limit;
+  for (int alternation = 0; alternation < settings_.max_alternations; ++alternation) {
+    failed_ = false;
+    const ProjectionFault wrong = fault(ProjectionStage::basis_step);
+    BasisPath path =
+        basis_step_.solve(step_tasks_, present_.coefficients, target_basis, present_.basis, low,
+                          high, next_.basis, wrong == ProjectionFault::failure);
+    corrupt(wrong, next_.basis);
+    failed_ = path == BasisPath::kept || wrong != ProjectionFault::none;
+    result_.basis_iterations += basis_step_.iterations();
+    next_.coefficients = present_.coefficients;
+    bool verified = complete(tasks, target_basis, target_coefficients, next_);
+    // S is always feasible for any L, so the target's own basis can be tried too. Alternation from
+    // the last point cannot reach it when its old coefficients are in the way.
+    if (alternation == 0 && path != BasisPath::inside) {
+      direct_.basis = target_basis;
+      limit_spectrum(direct_.basis);
+      direct_.coefficients = present_.coefficients;
+      if (complete(tasks, target_basis, target_coefficients, direct_) &&
+          (!verified || direct_.objective < next_.objective)) {
+        std::swap(direct_, next_);
+        verified = true;
+        path = BasisPath::direct;
+      }
+    }
+    if (!verified || !(next_.objective < present_.objective)) {
+      result_.status = !failed_           ? ProjectionStatus::converged
+                       : alternation == 0 ? ProjectionStatus::kept_last
+                                          : ProjectionStatus::solver_failed;
+      break;
+    }
+    const double gain = present_.objective - next_.objective;
+    std::swap(present_, next_);
+    ++result_.alternations;
+    result_.objectives.push_back(present_.objective);
+    result_.basis_path = path;
+    if (gain <= settings_.objective_tolerance * present_.objective) {
+      result_.status = failed_ ? ProjectionStatus::solver_failed : ProjectionStatus::converged;
+      break;
+    }
+  }
+}
+
+void Projection::project_paper(const std::vector<ProjectionTask>& tasks,
+                               const Eigen::MatrixXd& target_basis,
+                               const Eigen::MatrixXd& target_coefficients) {
+  const ProjectionFault wrong = fault(ProjectionStage::semidefinite_program);
+  next_.basis = present_.basis;
+  next_.coefficients = present_.coefficients;
+  failed_ = wrong == ProjectionFault::failure ||
+            paper_basis(present_.coefficients, target_basis, present_.basis, settings_.p,
+                        settings_.q, next_.basis) != PaperBasisStatus::solved;
+  corrupt(wrong, next_.basis);
+  limit_spectrum(next_.basis);
+  result_.status = ProjectionStatus::kept_last;
+  if (!complete(tasks, target_basis, target_coefficients, next_)) return;
+  // One pass, as in Algorithm 1. It may raise the objective, since the program ignores direction.
+  std::swap(present_, next_);
+  result_.alternations = 1;
+  result_.objectives.push_back(present_.objective);
+  result_.status = failed_ ? ProjectionStatus::solver_failed : ProjectionStatus::converged;
+}
+
+void Projection::project_none(const Eigen::MatrixXd& target_basis,
+                              const Eigen::MatrixXd& target_coefficients) {
+  present_.basis = target_basis;
+  present_.coefficients = target_coefficients;
+  limit_spectrum(present_.basis);
+  present_.objective =
+      objective(present_.basis, present_.coefficients, target_basis, target_coefficients);
+  result_.status = ProjectionStatus::not_checked;
+}
+
+void Projection::record_margins(const std::vector<ProjectionTask>& tasks) {
+  const double basis_length = rounded_up_length(present_.basis);
+  result_.worst_row_margin = std::numeric_limits<double>::infinity();
+  result_.worst_slack_margin = std::numeric_limits<double>::infinity();
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const TaskMargin margin =
+        verifier_.margin(tasks[t], present_.basis, basis_length,
+                         present_.coefficients.col(static_cast<Eigen::Index>(t)));
+    if (margin.row_margin < result_.worst_row_margin) {
+      result_.worst_row_margin = margin.row_margin;
+      result_.worst_task = static_cast<int>(t);
+      result_.worst_row = margin.worst_row;
+    }
+    result_.worst_slack_margin = std::min(result_.worst_slack_margin, margin.slack_margin);
+  }
+}
+
+const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& tasks,
+                                            const Eigen::MatrixXd& target_basis,
+                                            const Eigen::MatrixXd& target_coefficients,
+                                            const Eigen::MatrixXd& last_basis,
+                                            const Eigen::MatrixXd& last_coefficients) {
+  const auto start = std::chrono::steady_clock::now();
+  check_sizes(tasks, target_basis, target_coefficients, last_basis, last_coefficients);
+  result_.objectives.clear();
+  result_.alternations = 0;
+  result_.basis_path = BasisPath::not_run;
+  result_.coefficient_paths = {};
+  result_.basis_iterations = 0;
+  result_.coefficient_iterations = 0;
+  result_.worst_task = -1;
+  result_.worst_row = -1;
+  result_.repaired_tasks = 0;
+  result_.repaired_basis = false;
+  result_.worst_row_margin = std::numeric_limits<double>::quiet_NaN();
+  result_.worst_slack_margin = std::numeric_limits<double>::quiet_NaN();
+
+  present_.basis = last_basis;
+  present_.coefficients = last_coefficients;
+  present_.retraction = 1;
+  const bool usable = target_basis.allFinite() && target_coefficients.allFinite();
+  if (settings_.mode == ProjectionMode::none && usable) {
+    project_none(target_basis, target_coefficients);
+  } else {
+    tighten(tasks);
+    repair(tasks, present_);
+    present_.objective =
+        objective(present_.basis, present_.coefficients, target_basis, target_coefficients);
+    if (!usable || !std::isfinite(present_.objective)) {
+      result_.status = ProjectionStatus::kept_last;
+    } else {
+      result_.objectives.push_back(present_.objective);
+      if (settings_.mode == ProjectionMode::exact) {
+        project_exact(tasks, target_basis, target_coefficients);
+      } else {
+        project_paper(tasks, target_basis, target_coefficients);
+      }
+    }
+    record_margins(tasks);
+  }
+  result_.basis = present_.basis;
+  result_.coefficients = present_.coefficients;
+  result_.objective = present_.objective;
+  result_.retraction = present_.retraction;
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  result_.seconds = elapsed.count();
+  return result_;
+}
+
+}  // namespace lifeguard

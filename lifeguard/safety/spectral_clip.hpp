@@ -1,0 +1,58 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+
+namespace lifeguard {
+
+/// Π(X), the matrix nearest to X (Frobenius) whose singular values all lie in [low, high], and the
+/// derivative of Π: with X = U diag(σ) Vᵀ and f_i = σ_i limited to [low, high], Π(X) = U diag(f)
+/// Vᵀ.
+///
+/// The set is not convex, but Π is the gradient of the convex function ½‖X‖² − ½dist²(X), so its
+/// derivative is symmetric and positive semi-definite wherever it exists (all σ_i > 0).
+class SpectralClip {
+ public:
+  /// Forgets the singular vectors that the next compute() starts from. Results between two restarts
+  /// depend in their last bits on what was computed since.
+  void restart() { warm_ = false; }
+
+  /// X is d × k with d ≥ k. False when Π(X) is not well defined: a singular value near 0, or
+  /// entries that are not finite.
+  bool compute(const Eigen::MatrixXd& x, double low, double high);
+
+  const Eigen::MatrixXd& result() const { return result_; }
+  /// False when X lies inside, where Π and its derivative are the identity.
+  bool clipped() const { return clipped_; }
+
+  /// ⟨a sᵀ, DΠ[b tᵀ]⟩ from the rotated vectors Uᵀa, Vᵀs, Uᵀb, Vᵀt and a·b.
+  double metric(const double* ua, const double* vs, const double* ub, const double* vt,
+                double a_dot_b);
+  const Eigen::MatrixXd& left() const { return left_; }    // U, d × k
+  const Eigen::MatrixXd& right() const { return right_; }  // V, k × k
+
+ private:
+  bool rotate_columns();
+
+  Eigen::MatrixXd result_;
+  Eigen::MatrixXd gram_;
+  Eigen::MatrixXd shifted_;
+  Eigen::LLT<Eigen::MatrixXd> cholesky_;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen_;
+  Eigen::MatrixXd left_;
+  Eigen::MatrixXd right_;
+  Eigen::VectorXd values_;
+  Eigen::VectorXd limited_;
+  Eigen::VectorXd ratio_;    // f_i / σ_i
+  Eigen::MatrixXd same_;     // (Γ + Ω) / 2
+  Eigen::MatrixXd swapped_;  // (Γ − Ω) / 2
+  Eigen::VectorXd left_pair_;
+  Eigen::VectorXd right_pair_;
+  Eigen::VectorXd left_swap_;
+  Eigen::VectorXd right_swap_;
+  bool warm_ = false;
+  bool clipped_ = false;
+};
+
+}  // namespace lifeguard

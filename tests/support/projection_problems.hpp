@@ -1,0 +1,130 @@
+// Random projection problems for tests and benchmarks, from easy to nasty.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/safety/verification.hpp"
+
+namespace lifeguard::testing {
+
+/// Numbers drawn one after the other from one counter-based sequence.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : random_(seed, RandomStream::user, 0) {}
+  double uniform() { return random_.uniform(next_++); }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  double normal() { return random_.normal(next_++); }
+  bool chance(double probability) { return uniform() < probability; }
+  int integer(int low, int high) {  // both included
+    return std::min(high, low + static_cast<int>(uniform() * (high - low + 1)));
+  }
+  double power(double low, double high) {  // uniform in the logarithm
+    return std::exp(uniform(std::log(low), std::log(high)));
+  }
+  Eigen::MatrixXd normals(long rows, long cols) {
+    Eigen::MatrixXd result(rows, cols);
+    for (long j = 0; j < cols; ++j) {
+      for (long i = 0; i < rows; ++i) result(i, j) = normal();
+    }
+    return result;
+  }
+
+ private:
+  CounterRandom random_;
+  std::uint32_t next_ = 0;
+};
+
+struct SetKind {
+  bool nearly_parallel = false;  // half of the rows are another row, turned by 1e-9 to 1e-3
+  bool thin = false;             // pairs of opposite rows, down to 1e-6 apart
+  bool ball = false;             // a slack limit between 1.01 and 3 times the anchor's slack
+};
+
+inline SetKind random_kind(Draws& draws) {
+  return {draws.chance(0.3), draws.chance(0.3), draws.chance(0.4)};
+}
+
+inline ProjectionTask random_task(Draws& draws, long m, long d, const SetKind& kind) {
+  Eigen::MatrixXd rows = draws.normals(m, d);
+  Eigen::VectorXd reduced(m);
+  for (long i = 0; i < m; ++i) reduced[i] = draws.power(0.05, 3.0);
+  for (long i = 1; i < m; ++i) {
+    if (kind.nearly_parallel && draws.chance(0.5)) {
+      const long other = draws.integer(0, static_cast<int>(i) - 1);
+      rows.row(i) = rows.row(other) + draws.power(1e-9, 1e-3) * draws.normals(1, d);
+    }
+    if (kind.thin && draws.chance(0.3)) {
+      const double half_width = draws.power(5e-7, 1e-2);
+      const double turn = draws.chance(0.5) ? 0.0 : draws.power(1e-6, 1e-1);
+      rows.row(i) = -rows.row(i - 1) + turn * draws.normals(1, d);
+      reduced[i - 1] = half_width * rows.row(i - 1).norm();
+      reduced[i] = half_width * rows.row(i).norm();
+    }
+  }
+  const Eigen::VectorXd anchor = draws.chance(0.3) ? Eigen::VectorXd(Eigen::VectorXd::Zero(d))
+                                                   : Eigen::VectorXd(draws.normals(d, 1));
+  const Eigen::VectorXd limits = reduced + rows * anchor;
+  const double slack = kind.ball && m > 0 ? reduced.norm() * draws.uniform(1.01, 3.0)
+                                          : std::numeric_limits<double>::infinity();
+  return {rows, limits, anchor, slack};
+}
+
+/// A d × k matrix with singular values inside [√p, √q].
+inline Eigen::MatrixXd random_basis(Draws& draws, long d, long k, double p, double q) {
+  const Eigen::MatrixXd u =
+      Eigen::HouseholderQR<Eigen::MatrixXd>(draws.normals(d, k)).householderQ() *
+      Eigen::MatrixXd::Identity(d, k);
+  const Eigen::MatrixXd v =
+      Eigen::HouseholderQR<Eigen::MatrixXd>(draws.normals(k, k)).householderQ();
+  Eigen::VectorXd sigma(k);
+  for (long i = 0; i < k; ++i) sigma[i] = std::sqrt(p + (q - p) * draws.uniform(0.1, 0.9));
+  return u * sigma.asDiagonal() * v.transpose();
+}
+
+/// Tasks, a safe last point and a target for one projection.
+struct RandomProjection {
+  double p = 0, q = 0;
+  std::vector<ProjectionTask> tasks;
+  Eigen::MatrixXd last_basis, last_coefficients, target_basis, target_coefficients;
+};
+
+struct ProjectionSize {
+  int d = 28, k = 28, m = 120, tasks = 100;  // at most these
+};
+
+inline RandomProjection random_projection(Draws& draws, const ProjectionSize& limit) {
+  RandomProjection r;
+  const int d = draws.integer(1, limit.d);
+  const int most = std::min(d, limit.k);
+  const int k = draws.chance(0.2) ? most : draws.chance(0.1) ? 1 : draws.integer(1, most);
+  const int count = draws.integer(1, limit.tasks);
+  r.p = draws.power(1e-2, 1.0);
+  r.q = r.p * (draws.chance(0.2) ? 1 + 1e-6 : draws.power(1.01, 1e3));
+  for (int t = 0; t < count; ++t) {
+    r.tasks.push_back(random_task(draws, draws.integer(0, limit.m), d, random_kind(draws)));
+  }
+  r.last_basis = random_basis(draws, d, k, r.p, r.q);
+  r.last_coefficients = draws.power(1e-3, 1.0) * draws.normals(k, count);
+  TaskVerifier verifier;
+  for (int t = 0; t < count; ++t) {  // strictly safe, often near the boundary
+    const auto column = r.last_coefficients.col(t);
+    while (!verifier
+                .margin(r.tasks[static_cast<std::size_t>(t)], r.last_basis,
+                        rounded_up_length(r.last_basis), column)
+                .safe()) {
+      r.last_coefficients.col(t) *= 0.8;
+    }
+  }
+  const double far = draws.chance(0.2) ? draws.power(1.0, 1e6) : draws.power(1e-6, 1.0);
+  r.target_basis = r.last_basis + far * draws.normals(d, k);
+  r.target_coefficients = r.last_coefficients + far * draws.normals(k, count);
+  return r;
+}
+
+}  // namespace lifeguard::testing
