@@ -1,11 +1,15 @@
 #include "lifeguard/lifelong/learner.hpp"
 
+#include <fmt/format.h>
+
+#include <Eigen/QR>
 #include <istream>
 #include <ostream>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/saved_state.hpp"
+#include "lifeguard/safety/feasibility.hpp"
 
 namespace lifeguard {
 
@@ -74,10 +78,39 @@ void describe(Archive& archive, LearnerSettings& s) {
   archive.field("mu2", s.regularisation.mu2);
   archive.field("mean_weight", s.regularisation.mean_weight);
   archive.field("memory", s.memory);
+  enum_field(archive, "projection", s.projection.mode, 3);
+  archive.field("p", s.projection.p);
+  archive.field("q", s.projection.q);
+  archive.field("projection_mu1", s.projection.mu1);
+  archive.field("projection_mu2", s.projection.mu2);
+  archive.field("max_alternations", s.projection.max_alternations);
+  archive.field("objective_tolerance", s.projection.objective_tolerance);
+  archive.field("margin", s.projection.margin);
+  archive.field("require_bounded_sets", s.require_bounded_sets);
 }
 
 bool is_finite(const Knowledge& knowledge) {
   return knowledge.basis.allFinite() && knowledge.coefficients.allFinite();
+}
+
+SafeSet read_safe_set(StateReader& reader, int parameters) {
+  int rows = 0;
+  reader.field("rows", rows);
+  require(rows >= 0, "rows", rows, "must not be negative");
+  if (rows == 0) return SafeSet(parameters);
+  Eigen::MatrixXd coefficients;
+  Eigen::VectorXd limits;
+  reader.field("row_coefficients", coefficients);
+  reader.field("row_limits", limits);
+  require_size("row_coefficients (rows)", coefficients.rows(), rows);
+  require_size("row_coefficients (columns)", coefficients.cols(), parameters);
+  std::vector<std::string> names(rows);
+  for (std::string& name : names) reader.field("row", name);
+  bool has_slack_limit = false;
+  reader.field("has_slack_limit", has_slack_limit);
+  double slack_limit = std::numeric_limits<double>::infinity();
+  if (has_slack_limit) reader.field("slack_limit", slack_limit);
+  return {coefficients, limits, names, slack_limit};
 }
 
 constexpr const char* kFormat = "lifeguard learner 1";
@@ -97,28 +130,93 @@ void LearnerSettings::validate(int parameters) const {
 Learner::Learner(int features, int actions, const LearnerSettings& settings)
     : PolicyLearner(features, actions, settings.base_learner),
       settings_(checked(settings, features * actions)),
+      safeguard_(settings.projection),
       knowledge_(features * actions, columns(settings, features * actions), settings.zeta),
       next_(knowledge_),
       next_loss_(features, features * actions),
       linearised_(features * actions, columns(settings, features * actions)),
       alternation_(features, actions, columns(settings, features * actions)) {}
 
-void Learner::append_task(const Eigen::VectorXd& anchor) {
-  knowledge_.add_task(anchor);
-  losses_.emplace_back(features(), parameters());
+Eigen::VectorXd Learner::choose_anchor_for(std::string_view id, const SafeSet& safe_set,
+                                           const std::optional<Eigen::VectorXd>& given) const {
+  const std::string field = fmt::format("safe set of task \"{}\"", id);
+  require_size(field, safe_set.parameters(), parameters());
+  if (given) require_size("anchor", given->size(), parameters());
+  if (settings_.require_bounded_sets) {
+    const BoundednessResult bounded = check_boundedness(safe_set);
+    require(bounded.status == BoundednessStatus::bounded, field, "unbounded",
+            "must be bounded, since require_bounded_sets is on");
+  }
+  const Anchor anchor = choose_anchor(safe_set, given);
+  require(anchor.source != AnchorSource::none, field, to_string(anchor.feasibility.status),
+          anchor.feasibility.message());
+  return anchor.parameters;
+}
+
+void Learner::add_task(const std::string& id, const SafeSet& safe_set, double sigma,
+                       const std::optional<Eigen::VectorXd>& anchor) {
+  PolicyLearner::add_task(id, choose_anchor_for(id, safe_set, anchor), sigma, &safe_set);
+}
+
+void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) {
+  safeguard_.add_task(safe_set != nullptr ? *safe_set : SafeSet(parameters()), anchor);
+  // The new task starts at the mean of the known coefficients, or as close to it as is safe. What
+  // is verified already, s = 0, is the point to start from.
+  Knowledge last = knowledge_;
+  last.add_task(anchor);
+  Knowledge wanted = last;
+  last.coefficients.rightCols(1).setZero();
+  try {
+    safeguard_.protect(last, wanted);
+    losses_.emplace_back(features(), parameters());
+  } catch (...) {
+    safeguard_.remove_last_task();
+    throw;
+  }
+  next_ = wanted;
+  knowledge_ = std::move(wanted);
+}
+
+void Learner::set_safe_set(std::string_view id, const SafeSet& safe_set,
+                           const std::optional<Eigen::VectorXd>& anchor) {
+  const int task = index(id);
+  const Eigen::VectorXd old_anchor = knowledge_.anchors.col(task);
+  const Eigen::VectorXd new_anchor =
+      choose_anchor_for(id, safe_set, anchor ? anchor : std::optional(old_anchor));
+  // The policy stays where it was, as far as L reaches from the new anchor and the set allows.
+  Knowledge wanted = knowledge_;
+  wanted.anchors.col(task) = new_anchor;
+  if (new_anchor != old_anchor) {
+    wanted.coefficients.col(task) +=
+        wanted.basis.colPivHouseholderQr().solve(old_anchor - new_anchor);
+  }
+  Knowledge last = wanted;
+  last.coefficients.col(task).setZero();
+  const SafeSet old_set = safeguard_.safe_sets()[task];
+  safeguard_.replace_task(task, safe_set, new_anchor);
+  try {
+    safeguard_.protect(last, wanted);
+  } catch (...) {
+    safeguard_.replace_task(task, old_set, old_anchor);
+    throw;
+  }
+  knowledge_ = std::move(wanted);
 }
 
 void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
   knowledge_.policy_parameters(task, alpha);
+  // The knowledge was verified when it was made. This is the last look at the very numbers that
+  // leave; the anchor is strictly safe whatever happened.
+  if (!safeguard_.allows(task, alpha)) alpha = knowledge_.anchors.col(task);
 }
 
-RoundStatus Learner::update(int task, const RoundLoss& loss) {
+RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) {
   next_ = knowledge_;
   const RoundStatus status = settings_.update == UpdateRule::linearised
                                  ? solve_linearised(task, loss)
                                  : solve_alternating(task, loss);
   if (status != RoundStatus::ok) return status;
-  if (projection_) projection_(knowledge_, next_);
+  safeguard = safeguard_.protect(knowledge_, next_);
   // From here on nothing can fail.
   std::swap(knowledge_, next_);
   if (settings_.update == UpdateRule::alternating) std::swap(losses_[task], next_loss_);
@@ -163,6 +261,14 @@ void Learner::save(std::ostream& out) const {
     writer.field("visits", task_states()[t].visits);
     writer.field("curvature", losses_[t].curvature);
     writer.field("linear", losses_[t].linear);
+    const SafeSet& set = safe_sets()[t];
+    writer.field("rows", set.rows());
+    if (set.rows() == 0) continue;
+    writer.field("row_coefficients", set.coefficients());
+    writer.field("row_limits", set.limits());
+    for (const std::string& name : set.names()) writer.field("row", name);
+    writer.field("has_slack_limit", set.has_slack_limit());
+    if (set.has_slack_limit()) writer.field("slack_limit", set.slack_limit());
   }
 }
 
@@ -206,8 +312,18 @@ Learner Learner::load(std::istream& in) {
     require(loss.curvature.rows() == features && loss.curvature.cols() == features, "curvature",
             static_cast<double>(loss.curvature.rows()), "must have one row for each feature");
     require_size("linear", loss.linear.size(), learner.parameters());
+    learner.safeguard_.add_task(read_safe_set(reader, learner.parameters()),
+                                knowledge.anchors.col(t));
   }
   learner.restore_tasks(std::move(states), rounds);
+  if (settings.projection.mode != ProjectionMode::none) {
+    const Certificate certificate = learner.safeguard_.certify(knowledge);
+    for (int t = 0; t < tasks; ++t) {
+      require(certificate.tasks[t].safe(), fmt::format("policy of task {}", t), "unsafe",
+              fmt::format("must obey \"{}\"", certificate.tasks[t].worst_row_name));
+    }
+    require(certificate.spectrum_holds, "basis", "spectrum", "must lie between p and q");
+  }
   learner.knowledge_ = knowledge;
   learner.next_ = std::move(knowledge);
   return learner;

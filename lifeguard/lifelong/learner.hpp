@@ -1,9 +1,10 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <functional>
 #include <iosfwd>
-#include <utility>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lifeguard/lifelong/alternation.hpp"
@@ -11,6 +12,7 @@
 #include "lifeguard/lifelong/linearised.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
 
 namespace lifeguard {
 
@@ -36,28 +38,42 @@ struct LearnerSettings {
   /// each task only.
   double memory = 0.3;
 
+  /// The projection onto what is safe; its μ₁ and μ₂ weigh coefficients against the basis.
+  ProjectionSettings projection;
+  /// Whether a safe set without end along some direction is refused, as the theorem asks.
+  bool require_bounded_sets = false;
+
   void validate(int parameters) const;
-  bool operator==(const LearnerSettings&) const = default;
 };
 
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
-/// the projection maps these to knowledge that is safe for all known tasks. The cost of a round is
-/// linear in the number of known tasks and does not depend on the number of rounds before it.
+/// the safeguard projects these to knowledge that is verified to be safe for all known tasks. The
+/// cost of a round is linear in the number of known tasks and does not depend on the number of
+/// rounds before it.
 class Learner : public PolicyLearner {
  public:
-  /// Maps the unconstrained solution to the one that is kept. `last` is the knowledge before the
-  /// round, `next` comes in as (L̃, S̃) and goes out as (L, S); anchors stay. On an exception the
-  /// learner keeps `last`.
-  using Projection = std::function<void(const Knowledge& last, Knowledge& next)>;
-
   Learner(int features, int actions, const LearnerSettings& settings = {});
 
   const LearnerSettings& settings() const { return settings_; }
   const Knowledge& knowledge() const { return knowledge_; }
   const std::vector<SummedLoss>& losses() const { return losses_; }
 
-  /// None, the default, keeps the unconstrained solution. Not part of the saved state.
-  void set_projection(Projection projection) { projection_ = std::move(projection); }
+  const std::vector<SafeSet>& safe_sets() const { return safeguard_.safe_sets(); }
+
+  /// A task without constraints (PolicyLearner::add_task), or one whose every policy must lie in
+  /// `safe_set`, the first one included. The anchor is the given policy if it is strictly safe,
+  /// else the origin, else the centre of the set. A set without strictly safe policies throws
+  /// InvalidInput that names the rows that contradict each other, with their multipliers.
+  using PolicyLearner::add_task;
+  void add_task(const std::string& id, const SafeSet& safe_set, double sigma,
+                const std::optional<Eigen::VectorXd>& anchor = {});
+  /// New constraints for a known task; the next policy already obeys. Throws as add_task does, and
+  /// the learner is then what it was.
+  void set_safe_set(std::string_view id, const SafeSet& safe_set,
+                    const std::optional<Eigen::VectorXd>& anchor = {});
+  /// For each task the worst row and its margin, the spectrum of L, and the hash of the parameters
+  /// they speak of. check_certificate verifies it independently.
+  Certificate certificate() const { return safeguard_.certify(knowledge_); }
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
 
@@ -66,14 +82,16 @@ class Learner : public PolicyLearner {
   static Learner load(std::istream& in);
 
  private:
-  void append_task(const Eigen::VectorXd& anchor) override;
-  RoundStatus update(int task, const RoundLoss& loss) override;
+  void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
+  RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
+  Eigen::VectorXd choose_anchor_for(std::string_view id, const SafeSet& safe_set,
+                                    const std::optional<Eigen::VectorXd>& given) const;
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
 
   LearnerSettings settings_;
-  Projection projection_;
+  Safeguard safeguard_;
   Knowledge knowledge_;
   std::vector<SummedLoss> losses_;  // q_t
   // The round in the making; it becomes the knowledge at the end or not at all.

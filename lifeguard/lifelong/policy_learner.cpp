@@ -18,12 +18,17 @@ PolicyLearner::PolicyLearner(int features, int actions, const BaseLearnerSetting
 }
 
 void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) {
+  add_task(id, anchor, sigma, nullptr);
+}
+
+void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma,
+                             const SafeSet* safe_set) {
   require(!knows(id), "task", id, "must not have been added before");
   require(id.find('\n') == std::string::npos, "task", id, "must be one line");
   require_positive("sigma", sigma);
   require_size("anchor", anchor.size(), parameters());
   for (Eigen::Index i = 0; i < anchor.size(); ++i) require_finite(indexed("anchor", i), anchor(i));
-  append_task(anchor);
+  append_task(anchor, safe_set);
   index_.emplace(id, tasks());
   tasks_.push_back({id, sigma, 0});
 }
@@ -77,8 +82,8 @@ RoundRecord PolicyLearner::observe(std::string_view id, const RoundLoss& loss) {
   record.noise_share = loss.noise_share;
   policy_parameters(task, alpha_);
   record.loss_before = loss.value(alpha_);
-  record.status =
-      loss.status == RoundLossStatus::no_signal ? RoundStatus::no_signal : update(task, loss);
+  record.status = loss.status == RoundLossStatus::no_signal ? RoundStatus::no_signal
+                                                            : update(task, loss, record.safeguard);
   if (record.status == RoundStatus::ok || record.status == RoundStatus::no_signal) {
     ++rounds_;
     ++tasks_[task].visits;

@@ -9,6 +9,7 @@
 
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
 
@@ -38,6 +39,8 @@ struct RoundRecord {
   double loss_after = std::numeric_limits<double>::quiet_NaN();
   double step_kl = std::numeric_limits<double>::quiet_NaN();
   double noise_share = std::numeric_limits<double>::quiet_NaN();
+  /// What kept the policies safe; not run for learners without constraints.
+  SafeguardRecord safeguard;
 };
 
 /// Anything that learns policies for several tasks from their rollouts: ask policy(), play it, tell
@@ -78,15 +81,18 @@ class PolicyLearner {
     long visits;
   };
 
+  /// add_task with a safe set, for learners that keep one; null otherwise.
+  void add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma,
+                const SafeSet* safe_set);
   /// The place of a task in the order of adding; an unknown one throws InvalidInput.
   int index(std::string_view id) const;
   const std::vector<TaskState>& task_states() const { return tasks_; }
   void restore_tasks(std::vector<TaskState> tasks, long rounds);
 
  private:
-  virtual void append_task(const Eigen::VectorXd& anchor) = 0;
+  virtual void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) = 0;
   /// Must leave everything as it was unless it returns ok.
-  virtual RoundStatus update(int task, const RoundLoss& loss) = 0;
+  virtual RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) = 0;
   /// How often the policy of this task was improved before, for the base learner's decaying steps.
   /// Where every round improves all policies, this is the number of rounds for each task.
   virtual double visits_before(int /*task*/) const {

@@ -36,6 +36,7 @@ std::vector<LearnerSettings> all_updates() {
   for (const int basis_size : {0, 2}) {
     LearnerSettings settings;
     settings.basis_size = basis_size;
+    settings.projection.mode = ProjectionMode::none;
     list.push_back(settings);
     settings.update = UpdateRule::alternating;
     for (const BlockStep step :
@@ -209,26 +210,6 @@ TEST(Learner, ARoundWithoutSignalCountsAndMovesNothing) {
   EXPECT_EQ(record.status, RoundStatus::no_signal);
   EXPECT_EQ(record.round, 10);
   EXPECT_EQ(learner.knowledge(), before);
-}
-
-TEST(Learner, TheProjectionHasTheLastWord) {
-  Learner learner = practised({}, 9);
-  const Knowledge before = learner.knowledge();
-  Draws draws(3);
-  const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
-  learner.set_projection([&](const Knowledge& last, Knowledge& next) {
-    EXPECT_EQ(last, before);
-    EXPECT_NE(next, before);
-    next.coefficients = 0.5 * (last.coefficients + next.coefficients);
-  });
-  learner.observe(task_name(1), loss);
-  const Eigen::VectorXd halfway = 0.5 * (before.policy_parameters(1) + loss.target);
-  EXPECT_LT((learner.policy(task_name(1)).parameters() - halfway).norm(), 1e-9);
-
-  const std::string kept = saved(learner);
-  learner.set_projection([](const Knowledge&, Knowledge&) { throw std::runtime_error("no"); });
-  EXPECT_THROW(learner.observe(task_name(1), loss), std::runtime_error);
-  EXPECT_EQ(saved(learner), kept);
 }
 
 TEST(Learner, ARoundAllocatesNothing) {

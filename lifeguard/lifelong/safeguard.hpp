@@ -1,0 +1,62 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/safety/certificate.hpp"
+#include "lifeguard/safety/projection.hpp"
+#include "lifeguard/safety/safe_set.hpp"
+
+namespace lifeguard {
+
+/// What the safeguard did in a round, without the matrices.
+struct SafeguardRecord {
+  ProjectionStatus status = ProjectionStatus::not_run;
+  BasisPath basis_path = BasisPath::not_run;
+  CoefficientPathCounts coefficient_paths;
+  int alternations = 0;
+  long iterations = 0;  // of all solver steps
+  /// The smallest margin over all rows and slack limits of all tasks, a lower bound; and where.
+  double worst_margin = std::numeric_limits<double>::quiet_NaN();
+  int worst_task = -1;
+  std::string_view worst_row;  // its name; valid until the task's safe set changes
+  double retraction = std::numeric_limits<double>::quiet_NaN();
+  double seconds = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Keeps the knowledge of a learner inside the safe sets of all its tasks. Knowledge enters as the
+/// learner wants it and leaves verified, after the last operation on it, with every rounding error
+/// counted: that is the only way into a learner's state.
+class Safeguard {
+ public:
+  explicit Safeguard(const ProjectionSettings& settings);
+
+  const ProjectionSettings& settings() const { return projection_.settings(); }
+  const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
+
+  /// Throws InvalidInput unless the anchor is strictly safe.
+  void add_task(const SafeSet& set, const Eigen::VectorXd& anchor);
+  void replace_task(int task, const SafeSet& set, const Eigen::VectorXd& anchor);
+  void remove_last_task();
+
+  /// `wanted` comes in as the unconstrained (L̃, S̃) and leaves as the verified (L, S); `last` is the
+  /// verified point of the round before. Anchors stay.
+  SafeguardRecord protect(const Knowledge& last, Knowledge& wanted);
+
+  /// Whether α, as it is about to be handed out, obeys every row and the slack limit of the task,
+  /// in plain arithmetic. Always true in mode none.
+  bool allows(int task, const Eigen::Ref<const Eigen::VectorXd>& parameters) const;
+
+  /// What is proven of this knowledge. In mode none the margins may be negative.
+  Certificate certify(const Knowledge& knowledge) const;
+
+ private:
+  Projection projection_;
+  std::vector<SafeSet> safe_sets_;
+  std::vector<ProjectionTask> tasks_;
+};
+
+}  // namespace lifeguard
