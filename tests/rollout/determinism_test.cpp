@@ -57,7 +57,8 @@ TEST(Determinism, EverySimdTargetGivesTheSameBits) {
     for (const std::string& target : targets) {
       const TargetChoice choice(target);
       ASSERT_EQ(current_simd_target(), target);
-      ASSERT_TRUE(same_bits(rollout(c.task, c.policy, c.settings), best)) << target;
+      ASSERT_TRUE(same_bits(rollout(c.task, c.policy, c.settings), best))
+          << target << ' ' << c.task.name << " seed " << c.settings.seed;
       ASSERT_EQ(evaluate(c.task, c.policy, c.settings).mean_cost, best_cost) << target;
     }
   }

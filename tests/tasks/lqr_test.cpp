@@ -97,7 +97,7 @@ TEST(Lqr, EveryChangeOfTheGainsCostsMore) {
     ASSERT_TRUE(std::isfinite(best));
     for (std::uint64_t n = 0; n < 10; ++n) {
       const Eigen::MatrixXd change =
-          testing::random_matrix(task.actions(), task.states(), 0.05 * gains.norm(), n);
+          testing::random_matrix(task.actions(), task.states(), 0.01 * gains.norm(), n);
       // Towards either side, so a gradient that is not zero would show.
       EXPECT_GT(horizon_cost(task, gains + change), best) << task.name;
       EXPECT_GT(horizon_cost(task, gains - change), best) << task.name;

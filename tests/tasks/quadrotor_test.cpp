@@ -134,9 +134,9 @@ TEST(Quadrotor, TorqueFreeDriftFallsAtTheOrderOfTheIntegrator) {
     EXPECT_LT(momentum / half_momentum, 36);
     EXPECT_LT(energy / half_energy, 36);
   }
-  const auto [momentum, energy] = torque_free_drift(Integrator::semi_implicit_euler, 0.002);
+  const auto [momentum, energy] = torque_free_drift(Integrator::semi_implicit_euler, 0.0004);
   const auto [half_momentum, half_energy] =
-      torque_free_drift(Integrator::semi_implicit_euler, 0.001);
+      torque_free_drift(Integrator::semi_implicit_euler, 0.0002);
   EXPECT_NEAR(momentum / half_momentum, 2, 0.2);
   EXPECT_NEAR(energy / half_energy, 2, 0.2);
 }
