@@ -124,7 +124,8 @@ TEST(TaskInput, EverySettingIsChecked) {
       {[](auto& s) { s.start_low(1) = kNan; }, "start_low[1]", "nan", "finite"},
       {[](auto& s) { s.start_high(0) = kInfinity; }, "start_high[0]", "inf", "finite"},
       {[](auto& s) { s.start_low(2) = 0.5; }, "start_low[2]", "0.5", "exceed start_high[2] = 0.14"},
-      {[](auto& s) { s.goal(3) = kNan; }, "goal[3]", "nan", "finite"},
+      {[](auto& s) { s.goal(3) = kNan; }, "goal[3]", "nan", "[-1e6, 1e6]"},
+      {[](auto& s) { s.goal(0) = 2e6; }, "goal[0]", "2000000", "[-1e6, 1e6]"},
       {[](auto& s) { s.goal.resize(2); }, "goal", "2 entries", "4 entries"},
       {[](auto& s) { s.state_weights(0) = -1; }, "state_weights[0]", "-1", "[0, 1e100]"},
       {[](auto& s) { s.state_weights(0) = 1e101; }, "state_weights[0]", "1e+101", "[0, 1e100]"},
@@ -134,8 +135,8 @@ TEST(TaskInput, EverySettingIsChecked) {
       {[](auto& s) { s.action_high.resize(2); }, "action_high", "2 entries", "1 entries"},
       {[](auto& s) { s.failure_bounds(2) = 0; }, "failure_bounds[2]", "0", "greater than 0"},
       {[](auto& s) { s.failure_bounds(2) = kNan; }, "failure_bounds[2]", "nan", "greater than 0"},
-      {[](auto& s) { s.failure_cost = -1; }, "failure_cost", "-1", "at least 0"},
-      {[](auto& s) { s.failure_cost = kInfinity; }, "failure_cost", "inf", "finite"},
+      {[](auto& s) { s.failure_cost = -1; }, "failure_cost", "-1", "[0, 1e100]"},
+      {[](auto& s) { s.failure_cost = kInfinity; }, "failure_cost", "inf", "[0, 1e100]"},
       {[](auto& s) { s.sigma = -0.1; }, "sigma", "-0.1", "at least 0"}};
   for (const BadSetting& row : table) {
     Task task = make_task("cart-pole", CartPole{});
