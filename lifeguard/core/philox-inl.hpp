@@ -1,6 +1,6 @@
 // Philox4x32-10 on vectors: each 64-bit lane holds one 32-bit word of the counter of one
-// trajectory. Random123 has the same generator for one counter at a time; the tests compare the two
-// word by word.
+// trajectory. Random123 has the same generator for one counter at a time, which CounterRandom
+// uses; the tests compare rollouts with it to the bit.
 
 #if defined(LIFEGUARD_CORE_PHILOX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef LIFEGUARD_CORE_PHILOX_INL_HPP
@@ -73,9 +73,11 @@ HWY_INLINE void random_axis(WordVec word, Lanes& along, Lanes& across) {
   const DoubleTag d;
   const WordVec sign = hn::And(hn::ShiftLeft<32>(word), hn::Set(WordTag(), 1ull << 63));
   const auto signed_along = hn::Xor(along.v, hn::BitCast(d, sign));
-  const auto swap = hn::BitCast(d, hn::ShiftLeft<33>(word));
-  along = Lanes(hn::IfNegativeThenElse(swap, across.v, signed_along));
-  across = Lanes(hn::IfNegativeThenElse(swap, signed_along, across.v));
+  // As a mask from an integer comparison: the bits themselves may look like a NaN.
+  const WordVec bit = hn::And(word, hn::Set(WordTag(), 1ull << 30));
+  const auto keep = hn::RebindMask(d, hn::Eq(bit, hn::Zero(WordTag())));
+  along = Lanes(hn::IfThenElse(keep, signed_along, across.v));
+  across = Lanes(hn::IfThenElse(keep, across.v, signed_along));
 }
 
 /// Two standard normals for each trajectory of two vectors, from two random words of each.

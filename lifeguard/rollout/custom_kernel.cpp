@@ -9,11 +9,6 @@
 namespace lifeguard {
 namespace {
 
-/// Room for the vectors of one trajectory, on the stack.
-constexpr int kMaxStates = 64;
-constexpr int kMaxActions = 32;
-constexpr int kMaxFeatures = 4096;
-
 bool is_bounded(std::span<const double> values, double bound) {
   return std::all_of(values.begin(), values.end(),
                      [bound](double x) { return std::fabs(x) <= bound; });
@@ -36,7 +31,7 @@ class CustomTrajectory {
       double cost = settings_.failure_cost;
       if (alive && choose_action(noise, m)) {
         cost = system_.cost(state(), applied());
-        if (!std::isfinite(cost)) {
+        if (!(std::fabs(cost) <= 1e100)) {
           cost = settings_.failure_cost;
           alive = false;
           diverged_ = true;
@@ -126,9 +121,9 @@ class CustomTrajectory {
   const TaskSettings& settings_;
   const int trajectory_;
   bool diverged_ = false;
-  double state_[kMaxStates], next_[kMaxStates];
-  double action_[kMaxActions], applied_[kMaxActions];
-  double features_[kMaxFeatures];
+  double state_[kMaxCustomStates], next_[kMaxCustomStates];
+  double action_[kMaxCustomActions], applied_[kMaxCustomActions];
+  double features_[kMaxCustomFeatures];
 };
 
 }  // namespace

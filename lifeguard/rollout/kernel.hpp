@@ -38,7 +38,11 @@ inline constexpr int kKernelChunk = 16;
 /// widest vectors this processor has.
 void simulate_chunk(const RolloutJob& job, int first);
 
-/// The same for a custom system, one trajectory at a time.
+/// The same for a custom system, one trajectory at a time. Its vectors live on the stack, which
+/// limits their sizes.
+inline constexpr int kMaxCustomStates = 64;
+inline constexpr int kMaxCustomActions = 32;
+inline constexpr int kMaxCustomFeatures = 4096;
 void simulate_custom_chunk(const RolloutJob& job, int first);
 
 /// The SIMD targets compiled in and supported here, and a way for tests to use each of them;

@@ -67,6 +67,14 @@ void check(const Task& task, const GaussianPolicy& policy, const RolloutSettings
   settings.validate();
   task.validate();
   const int features = feature_count(task, settings.features);
+  if (custom_system(task) != nullptr) {
+    const auto require_at_most = [](const char* field, int value, int most) {
+      if (value > most) require(false, field, value, fmt::format("must be at most {}", most));
+    };
+    require_at_most("states", task.states(), kMaxCustomStates);
+    require_at_most("actions", task.actions(), kMaxCustomActions);
+    require_at_most("features", features, kMaxCustomFeatures);
+  }
   if (policy.actions() != task.actions() || policy.features() != features) {
     throw InvalidInput(
         "gains", fmt::format("{} x {}", policy.actions(), policy.features()),

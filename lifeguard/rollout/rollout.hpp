@@ -18,7 +18,7 @@ struct RolloutSettings {
   /// Index of the first trajectory: a batch of 50 is the batches of 20 and 30 at first_index 0 and
   /// 20, to the bit.
   std::uint64_t first_index = 0;
-  Features features;
+  Features features{};
   /// 1 stays on the calling thread; 0 uses all cores. The result does not depend on it.
   int threads = 1;
 

@@ -85,6 +85,9 @@ void Family::validate() const {
       return fmt::format("{}.ranges.{}.{}", name, range.parameter, end);
     };
     parameter(nominal, range.parameter);
+    const auto same = [&](const ParameterRange& r) { return r.parameter == range.parameter; };
+    require(std::count_if(ranges.begin(), ranges.end(), same) == 1, "ranges", range.parameter,
+            "must have one range only");
     require_finite(field("low"), range.low);
     require_finite(field("high"), range.high);
     require(range.low <= range.high, field("low"), range.low,

@@ -126,16 +126,26 @@ void Task::validate() const {
   require_finite_vector("start_low", s.start_low, states());
   require_finite_vector("start_high", s.start_high, states());
   require_ordered("start_low", s.start_low, "start_high", s.start_high);
-  require_finite_vector("goal", s.goal, states());
+  require_each(
+      "goal", s.goal, states(), [](double x) { return std::fabs(x) <= kDivergenceBound; },
+      "must lie in [-1e6, 1e6], like every state");
   require_weights("state_weights", s.state_weights, states());
   require_weights("action_weights", s.action_weights, actions());
   require_size("action_low", s.action_low.size(), actions());
   require_size("action_high", s.action_high.size(), actions());
   require_ordered("action_low", s.action_low, "action_high", s.action_high);
+  // One-sided or missing limits may be infinite, but what is applied must have a finite cost.
+  require_each(
+      "action_low", s.action_low, actions(), [](double x) { return x <= 1e100; },
+      "must be at most 1e100");
+  require_each(
+      "action_high", s.action_high, actions(), [](double x) { return x >= -1e100; },
+      "must be at least -1e100");
   require_each(
       "failure_bounds", s.failure_bounds, states(), [](double x) { return x > 0; },
       "must be greater than 0; infinity means no bound");
-  require_not_negative("failure_cost", s.failure_cost);
+  require(s.failure_cost >= 0 && s.failure_cost <= 1e100, "failure_cost", s.failure_cost,
+          "must lie in [0, 1e100]");
   require_not_negative("sigma", s.sigma);
 }
 

@@ -94,7 +94,7 @@ TEST_P(EveryMethod, IsAFunctionOfTheBatchAlone) {
 }
 
 TEST_P(EveryMethod, AllocatesNothingInTheSteadyState) {
-  if (allocation_count() < 0) GTEST_SKIP() << "allocations are not counted in this build";
+  if (!testing::allocations_are_counted()) GTEST_SKIP() << "allocations are not counted in this build";
   for (const StepRule rule : {StepRule::trust_region, StepRule::line_search}) {
     BaseLearnerSettings s = settings_of(GetParam());
     s.step.rule = rule;
@@ -103,9 +103,9 @@ TEST_P(EveryMethod, AllocatesNothingInTheSteadyState) {
     BaseLearnerWorkspace w;
     RoundLoss loss;
     make_round_loss(t, policy, 0, s, w, loss);
-    const long before = allocation_count();
+    const std::int64_t before = testing::allocation_count();
     for (int visit = 1; visit < 4; ++visit) make_round_loss(t, policy, visit, s, w, loss);
-    EXPECT_EQ(allocation_count(), before);
+    EXPECT_EQ(testing::allocation_count(), before);
   }
 }
 

@@ -213,15 +213,15 @@ TEST(Learner, ARoundWithoutSignalCountsAndMovesNothing) {
 }
 
 TEST(Learner, ARoundAllocatesNothing) {
-  if (allocation_count() < 0) GTEST_SKIP() << "cannot count under a sanitizer";
+  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(3);
   for (const LearnerSettings& settings : all_updates()) {
     Learner learner = practised(settings, 9);
     const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
     const std::string id = task_name(2);
-    const long before = allocation_count();
+    const std::int64_t before = testing::allocation_count();
     for (int j = 0; j < 20; ++j) learner.observe(id, loss);
-    EXPECT_EQ(allocation_count(), before);
+    EXPECT_EQ(testing::allocation_count(), before);
   }
 }
 

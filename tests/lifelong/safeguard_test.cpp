@@ -246,7 +246,7 @@ TEST(Safeguard, AFileWithAnUnsafePolicyIsRefused) {
 }
 
 TEST(Safeguard, ARoundAllocatesNothing) {
-  if (allocation_count() < 0) GTEST_SKIP() << "cannot count under a sanitizer";
+  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(4);
   Learner learner(kFeatures, kActions);
   for (int t = 0; t < 4; ++t) learner.add_task(task_name(t), random_set(draws, 40.0), 0.5);
@@ -256,9 +256,9 @@ TEST(Safeguard, ARoundAllocatesNothing) {
     losses.push_back(synthetic_loss(draws, kFeatures, 2.0 * draws.normals(kParameters, 1)));
   }
   for (int j = 0; j < 20; ++j) learner.observe(id, losses[j]);
-  const long before = allocation_count();
+  const std::int64_t before = testing::allocation_count();
   for (int j = 20; j < 40; ++j) learner.observe(id, losses[j]);
-  EXPECT_EQ(allocation_count(), before);
+  EXPECT_EQ(testing::allocation_count(), before);
 }
 
 }  // namespace

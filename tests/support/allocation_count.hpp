@@ -1,9 +1,15 @@
 #pragma once
 
-namespace lifeguard {
+#include <cstdint>
 
-/// How often malloc has been called by this process so far; -1 where it cannot be counted (under a
-/// sanitizer, which brings its own). Eigen and operator new both end there.
-long allocation_count();
+namespace lifeguard::testing {
 
-}  // namespace lifeguard
+/// Whether allocations are counted in this build (not under sanitizers, which have their own
+/// allocators, and only with the GNU C library).
+bool allocations_are_counted();
+
+/// Allocations of the calling thread so far: malloc and its relatives, hence every form of operator
+/// new and Eigen's own memory.
+std::int64_t allocation_count();
+
+}  // namespace lifeguard::testing

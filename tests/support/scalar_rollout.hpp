@@ -87,7 +87,7 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
   for (int i = 0; i < kStates; ++i) {
     goal[i] = s.goal(i);
     weights[i] = s.state_weights(i);
-    bounds[i] = s.failure_bounds(i);
+    bounds[i] = std::min(s.failure_bounds(i), kDivergenceBound);
   }
   for (int a = 0; a < kActions; ++a) {
     action_weights[a] = s.action_weights(a);
@@ -117,6 +117,7 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
       x[n] = s.start_low(n) + (s.start_high(n) - s.start_low(n)) * uniform;
     }
     bool alive = true;
+    for (int n = 0; n < kStates; ++n) alive = alive && std::fabs(x[n]) <= bounds[n];
     int length = 0;
     for (int m = 0; m < settings.steps; ++m) {
       if (!alive) {

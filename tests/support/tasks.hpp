@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/tasks/family.hpp"
+#include "lifeguard/tasks/task.hpp"
+
+namespace lifeguard::testing {
+
+inline constexpr std::array kIntegrators = {
+    Integrator::explicit_euler, Integrator::semi_implicit_euler, Integrator::runge_kutta_4};
+
+/// One task of each built-in system, so that a property can be tested on all of them.
+inline std::vector<Task> built_in_tasks() {
+  return {make_task("mass", MassSpring{}), make_task("cart-pole", CartPole{}),
+          make_task("quadrotor", Quadrotor{})};
+}
+
+inline std::vector<Family> built_in_families() {
+  std::vector<Family> families;
+  for (const std::string& name : family_names()) families.push_back(family_by_name(name));
+  return families;
+}
+
+inline Task with_integrator(Task task, Integrator integrator, double dt_seconds) {
+  task.settings.integrator = integrator;
+  task.settings.dt_seconds = dt_seconds;
+  return task;
+}
+
+/// Entries uniform in ±scale.
+inline Eigen::VectorXd random_vector(int size, double scale, std::uint64_t index) {
+  const CounterRandom random(2026, RandomStream::user, index);
+  Eigen::VectorXd v(size);
+  for (int i = 0; i < size; ++i)
+    v(i) = random.uniform(static_cast<std::uint32_t>(i), -scale, scale);
+  return v;
+}
+
+inline Eigen::MatrixXd random_matrix(int rows, int columns, double scale, std::uint64_t index) {
+  return random_vector(rows * columns, scale, index).reshaped(rows, columns);
+}
+
+}  // namespace lifeguard::testing
