@@ -56,24 +56,18 @@ void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played
   }
 }
 
-double ImportanceLine::value(double step) const {
-  double sum = 0;
-  for (std::size_t k = 0; k < slope_.size(); ++k) {
-    const double weight = exponential(step * (slope_[k] - step * bend_[k]));
-    sum += (weight - 1.0) * advantages_[k];
-  }
-  return sum / count_;
-}
-
-double ImportanceLine::effective_share(double step) const {
-  double sum = 0;
+ImportanceLine::Point ImportanceLine::at(double step) const {
+  double weights = 0;
   double squares = 0;
+  double costs = 0;
   for (std::size_t k = 0; k < slope_.size(); ++k) {
     const double weight = exponential(step * (slope_[k] - step * bend_[k]));
-    sum += weight;
+    weights += weight;
     squares += weight * weight;
+    costs += (weight - 1.0) * advantages_[k];
   }
-  return sum * sum / (static_cast<double>(slope_.size()) * squares);
+  const double effective = weights * weights / squares;
+  return {costs / count_, effective / static_cast<double>(slope_.size())};
 }
 
 double line_search_step(const ImportanceLine& line, const StepSettings& settings, double radius,
@@ -84,13 +78,11 @@ double line_search_step(const ImportanceLine& line, const StepSettings& settings
     const double step = std::sqrt(2.0 * radius / direction_curvature);
     radius *= 0.5;
     const bool last = k + 1 == settings.line_search_candidates;
-    if (line.effective_share(step) < settings.line_search_effective_share) {
+    const ImportanceLine::Point point = line.at(step);
+    if (point.effective_share < settings.line_search_effective_share) {
       if (last && chosen == 0) chosen = step;
-      continue;
-    }
-    const double value = line.value(step);
-    if (value < best) {
-      best = value;
+    } else if (point.value < best) {
+      best = point.value;
       chosen = step;
     }
   }

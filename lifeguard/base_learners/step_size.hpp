@@ -22,7 +22,7 @@ enum class StepRule {
 /// is about 1 - N/q.
 enum class NoiseShrinkage {
   none,
-  white,     // N = d · var(A) / n: right if advantages were independent of the actions
+  white,     // N = d · var(A) / n: right if advantages were independent of states and actions
   measured,  // N from the spread of the gradient over trajectories; needs at least 2
 };
 
@@ -61,9 +61,11 @@ class ImportanceLine {
   /// Uses the first `count` trajectories.
   void prepare(const Trajectories& trajectories, const GaussianPolicy& played,
                const double* advantages, const Eigen::VectorXd& direction, int count);
-  double value(double step) const;
-  /// (Σw)² / (N Σw²) of the weights at this step.
-  double effective_share(double step) const;
+  struct Point {
+    double value = 0;            // S(step)
+    double effective_share = 0;  // (Σw)² / (N Σw²) of the weights
+  };
+  Point at(double step) const;
 
  private:
   int count_ = 0;

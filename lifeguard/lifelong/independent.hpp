@@ -1,0 +1,29 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lifeguard/lifelong/policy_learner.hpp"
+
+namespace lifeguard {
+
+/// PG: every task learns alone, from its anchor. Nothing is shared.
+class IndependentLearner : public PolicyLearner {
+ public:
+  IndependentLearner(int features, int actions, const BaseLearnerSettings& base_learner = {})
+      : PolicyLearner(features, actions, base_learner), policies_(features * actions, 0) {}
+
+  void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {
+    alpha = policies_.col(task);
+  }
+
+ private:
+  void append_task(const Eigen::VectorXd& anchor) override;
+  RoundStatus update(int task, const RoundLoss& loss) override;
+  double visits_before(int task) const override {
+    return static_cast<double>(task_states()[task].visits);
+  }
+
+  Eigen::MatrixXd policies_;  // α_t, d × T
+};
+
+}  // namespace lifeguard

@@ -1,0 +1,137 @@
+#include "lifeguard/lifelong/pg_ella.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/objective.hpp"
+
+namespace lifeguard {
+
+void PgEllaSettings::validate(int parameters) const {
+  require(basis_size >= 0 && basis_size <= parameters, "basis_size", basis_size,
+          "must lie between 0 and the number of policy parameters");
+  require_not_negative("sparsity", sparsity);
+  require_positive("lambda", lambda);
+}
+
+PgElla::PgElla(int features, int actions, const PgEllaSettings& settings)
+    : PolicyLearner(features, actions, settings.base_learner), settings_(settings) {
+  settings.validate(parameters());
+  const int k = settings.basis_size == 0 ? parameters() : settings.basis_size;
+  basis_ = Eigen::MatrixXd::Zero(parameters(), k);
+  anchors_.resize(parameters(), 0);
+  coefficients_.resize(k, 0);
+}
+
+void PgElla::append_task(const Eigen::VectorXd& anchor) {
+  anchors_.conservativeResize(Eigen::NoChange, tasks() + 1);
+  anchors_.col(tasks()) = anchor;
+  coefficients_.conservativeResize(Eigen::NoChange, tasks() + 1);
+  coefficients_.col(tasks()).setZero();
+  expansions_.emplace_back();
+}
+
+void PgElla::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
+  alpha = anchors_.col(task);
+  if (observed(task)) {
+    alpha += basis_ * coefficients_.col(task);
+  } else if (settings_.warm_start) {
+    Eigen::VectorXd mean = Eigen::VectorXd::Zero(basis_.cols());
+    int count = 0;
+    for (int t = 0; t < tasks(); ++t) {
+      if (!observed(t)) continue;
+      mean += coefficients_.col(t);
+      ++count;
+    }
+    if (count > 0) alpha += basis_ * (mean / count);
+  }
+}
+
+RoundStatus PgElla::update(int task, const RoundLoss& loss) {
+  const Eigen::MatrixXd basis_before = basis_;
+  const Eigen::VectorXd coefficients_before = coefficients_.col(task);
+  Expansion expansion{loss.curvature, loss.target - anchors_.col(task)};
+  std::swap(expansions_[task], expansion);
+
+  reinitialise_zero_columns();
+  Eigen::MatrixXd curved(parameters(), basis_.cols());
+  for (int j = 0; j < basis_.cols(); ++j) {
+    apply_curvature(loss.curvature, basis_.col(j), curved.col(j));
+  }
+  // ‖α - Ls‖²_Γ + μ‖s‖₁ is twice ½ sᵀHs - hᵀs + (μ/2)‖s‖₁ with H = LᵀΓL and h = LᵀΓα.
+  const Eigen::MatrixXd h_matrix = basis_.transpose() * curved;
+  const Eigen::VectorXd h_vector = curved.transpose() * expansions_[task].target;
+  Eigen::VectorXd s = coefficients_before;
+  minimise_lasso(h_matrix, h_vector, 0.5 * settings_.sparsity, s);
+  coefficients_.col(task) = s;
+  if (update_basis() && coefficients_.allFinite() && basis_.allFinite()) return RoundStatus::ok;
+
+  basis_ = basis_before;
+  coefficients_.col(task) = coefficients_before;
+  std::swap(expansions_[task], expansion);
+  return RoundStatus::singular;
+}
+
+void PgElla::reinitialise_zero_columns() {
+  // Its authors draw random columns; the unit vectors in turn do as well and need no generator.
+  for (int j = 0; j < basis_.cols(); ++j) {
+    if (basis_.col(j).isZero(0)) basis_(j, j) = 1.0;
+  }
+}
+
+bool PgElla::update_basis() {
+  // L = mat((A/T + λI)⁻¹ b/T) with A = Σ_t (s_t s_tᵀ) ⊗ Γ_t and b = Σ_t vec(Γ_t α_t s_tᵀ). The
+  // system splits into one for each action, with the same matrix.
+  const int f = features();
+  const int k = static_cast<int>(basis_.cols());
+  Eigen::MatrixXd a_matrix = Eigen::MatrixXd::Zero(f * k, f * k);
+  Eigen::MatrixXd b_matrix = Eigen::MatrixXd::Zero(f * k, actions());
+  Eigen::VectorXd curved(parameters());
+  int count = 0;
+  for (int t = 0; t < tasks(); ++t) {
+    if (!observed(t)) continue;
+    ++count;
+    const auto s = coefficients_.col(t);
+    apply_curvature(expansions_[t].curvature, expansions_[t].target, curved);
+    for (int j = 0; j < k; ++j) {
+      for (int i = j; i < k; ++i) {
+        a_matrix.block(i * f, j * f, f, f) += s(i) * s(j) * expansions_[t].curvature;
+      }
+      for (int a = 0; a < actions(); ++a) {
+        b_matrix.col(a).segment(j * f, f) += s(j) * curved.segment(a * f, f);
+      }
+    }
+  }
+  a_matrix /= count;
+  a_matrix.diagonal().array() += settings_.lambda;
+  b_matrix /= count;
+  const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(a_matrix);
+  if (cholesky.info() != Eigen::Success) return false;
+  cholesky.solveInPlace(b_matrix);
+  for (int a = 0; a < actions(); ++a) {
+    basis_.middleRows(a * f, f) = b_matrix.col(a).reshaped(f, k);
+  }
+  return true;
+}
+
+void minimise_lasso(const Eigen::MatrixXd& h_matrix, const Eigen::VectorXd& h_vector,
+                    double penalty, Eigen::VectorXd& s) {
+  constexpr int kMaximumSweeps = 1000;
+  constexpr double kTolerance = 1e-12;
+  for (int sweep = 0; sweep < kMaximumSweeps; ++sweep) {
+    double largest_change = 0;
+    for (Eigen::Index i = 0; i < s.size(); ++i) {
+      const double slope = h_vector(i) - h_matrix.col(i).dot(s) + h_matrix(i, i) * s(i);
+      const double shrunk = std::max(0.0, std::abs(slope) - penalty);
+      const double next = h_matrix(i, i) > 0 ? std::copysign(shrunk, slope) / h_matrix(i, i) : 0.0;
+      largest_change = std::max(largest_change, std::abs(next - s(i)));
+      s(i) = next;
+    }
+    if (largest_change <= kTolerance * (1 + s.cwiseAbs().maxCoeff())) return;
+  }
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,20 @@
+#include "lifeguard/lifelong/shared.hpp"
+
+namespace lifeguard {
+
+SharedLearner::SharedLearner(int features, int actions, const BaseLearnerSettings& base_learner)
+    : PolicyLearner(features, actions, base_learner),
+      anchors_(features * actions, 0),
+      shift_(Eigen::VectorXd::Zero(features * actions)) {}
+
+void SharedLearner::append_task(const Eigen::VectorXd& anchor) {
+  anchors_.conservativeResize(Eigen::NoChange, tasks() + 1);
+  anchors_.col(tasks()) = anchor;
+}
+
+RoundStatus SharedLearner::update(int task, const RoundLoss& loss) {
+  shift_ = loss.target - anchors_.col(task);
+  return RoundStatus::ok;
+}
+
+}  // namespace lifeguard

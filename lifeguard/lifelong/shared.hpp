@@ -1,0 +1,27 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lifeguard/lifelong/policy_learner.hpp"
+
+namespace lifeguard {
+
+/// One policy for all tasks, stepped in every round: α_t = ᾱ_t + δ with one δ. Simple, and hard to
+/// beat where tasks differ little.
+class SharedLearner : public PolicyLearner {
+ public:
+  SharedLearner(int features, int actions, const BaseLearnerSettings& base_learner = {});
+
+  void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {
+    alpha = anchors_.col(task) + shift_;
+  }
+
+ private:
+  void append_task(const Eigen::VectorXd& anchor) override;
+  RoundStatus update(int task, const RoundLoss& loss) override;
+
+  Eigen::MatrixXd anchors_;  // ᾱ_t, d × T
+  Eigen::VectorXd shift_;    // δ
+};
+
+}  // namespace lifeguard
