@@ -1,140 +1,18 @@
 #include "lifeguard/safety/exact_program.hpp"
 
+#include <Eigen/LU>
 #include <Eigen/QR>
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <utility>
+
+#include "lifeguard/safety/exact_integers-inl.hpp"
 
 namespace lifeguard {
 namespace {
 
-using Integer = boost::multiprecision::cpp_int;
-using Rational = boost::multiprecision::cpp_rational;
-using Integers = std::vector<Integer>;
-
-/// The e with value = odd · 2^e; 0 has none.
-int lowest_bit(double value) {
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  auto digits = static_cast<long long>(std::ldexp(mantissa, 53));
-  exponent -= 53;
-  for (; digits % 2 == 0; digits /= 2) ++exponent;
-  return exponent;
-}
-
-/// The entries times one power of two: the smallest that makes all of them integers. A row of
-/// constraints means the same after such a scaling.
-Integers to_integers(const Eigen::VectorXd& values) {
-  int lowest = std::numeric_limits<int>::max();
-  for (const double value : values) {
-    if (value != 0) lowest = std::min(lowest, lowest_bit(value));
-  }
-  Integers result;
-  for (const double value : values) {
-    int exponent = 0;
-    const double mantissa = std::frexp(value, &exponent);
-    Integer digits = static_cast<long long>(std::ldexp(mantissa, 53));
-    const int shift = exponent - 53 - lowest;
-    if (value == 0) digits = 0;
-    // A shift below 0 only drops zeros.
-    result.push_back(shift >= 0 ? Integer(digits << shift)
-                                : Integer(digits / (Integer(1) << -shift)));
-  }
-  return result;
-}
-
-Integer dot(const Integers& x, const Integers& y) {
-  Integer sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-double ratio(const Integer& numerator, const Integer& denominator) {
-  return Rational(numerator, denominator).convert_to<double>();
-}
-
-/// numerators / their largest magnitude.
-Eigen::VectorXd scaled(const Integers& numerators) {
-  Integer largest = 0;
-  for (const Integer& n : numerators) largest = std::max(largest, Integer(abs(n)));
-  Eigen::VectorXd result(static_cast<long>(numerators.size()));
-  for (std::size_t i = 0; i < numerators.size(); ++i) {
-    result(static_cast<long>(i)) = ratio(numerators[i], largest);
-  }
-  return result;
-}
-
-/// The inverse of a basis of integer columns, as integers over a common denominator > 0. It starts
-/// with the unit columns, which stand for "no row": the position of a real column is its number.
-class Basis {
- public:
-  static constexpr int kUnit = -1;
-
-  explicit Basis(std::size_t size) : columns_(size, kUnit), inverse_(size, Integers(size, 0)) {
-    for (std::size_t i = 0; i < size; ++i) inverse_[i][i] = 1;
-  }
-
-  std::size_t size() const { return columns_.size(); }
-  int column(std::size_t position) const { return columns_[position]; }
-  const Integer& denominator() const { return denominator_; }
-  const Integers& row(std::size_t position) const { return inverse_[position]; }
-
-  /// B⁻¹ column, times the denominator.
-  Integers solve(const Integers& column) const {
-    Integers result;
-    for (const Integers& row : inverse_) result.push_back(dot(row, column));
-    return result;
-  }
-
-  /// costᵀ B⁻¹, times the denominator.
-  Integers solve_transposed(const Integers& cost) const {
-    Integers result(size(), 0);
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (cost[i] == 0) continue;
-      for (std::size_t j = 0; j < size(); ++j) result[j] += cost[i] * inverse_[i][j];
-    }
-    return result;
-  }
-
-  /// Puts a column in at a position; solved = solve(column), not 0 at the position. The divisions
-  /// leave no remainder: all entries are determinants (Bareiss).
-  void replace(std::size_t position, int column, const Integers& solved) {
-    const Integer& pivot = solved[position];
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (i == position) continue;
-      for (std::size_t j = 0; j < size(); ++j) {
-        Integer& entry = inverse_[i][j];
-        entry *= pivot;
-        if (solved[i] != 0) entry -= solved[i] * inverse_[position][j];
-        entry /= denominator_;
-      }
-    }
-    denominator_ = pivot;
-    columns_[position] = column;
-    if (denominator_ < 0) {
-      denominator_ = -denominator_;
-      for (Integers& row : inverse_) {
-        for (Integer& entry : row) entry = -entry;
-      }
-    }
-  }
-
-  /// The first unit column that the solved column can take the place of; size() if none.
-  std::size_t unit_to_replace(const Integers& solved) const {
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (columns_[i] == kUnit && solved[i] != 0) return i;
-    }
-    return size();
-  }
-
- private:
-  std::vector<int> columns_;
-  std::vector<Integers> inverse_;
-  Integer denominator_ = 1;
-};
+using namespace exact_integers;
 
 /// Rows a_iᵀα + n_i r ≤ b_i as columns (a_i, n_i) with cost b_i. The last one is r ≤ max_radius.
 struct Program {
@@ -153,15 +31,89 @@ struct Solution {
   Integers point;  // (α, r) times the denominator of the basis
 };
 
-/// The simplex method on min costᵀy with Σ y_i column_i = (0, …, 0, 1), y ≥ 0. It starts with
-/// r = max_radius at α = 0 and takes violated rows in until none is left; the unit columns leave
-/// first, at y = 0, so there is no first phase. Bland's rule ends every run of steps that do not
-/// change y.
+/// The basis that the method below ends with when it is run in doubles: a guess. -1 is a unit
+/// column.
+std::vector<int> guess_basis(const Program& program) {
+  const auto size = static_cast<long>(program.columns.front().size());
+  const auto count = static_cast<long>(program.columns.size());
+  Eigen::MatrixXd columns(size, count);
+  Eigen::VectorXd costs(count);
+  for (long i = 0; i < count; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    for (long j = 0; j < size; ++j) {
+      columns(j, i) = program.columns[n][static_cast<std::size_t>(j)].convert_to<double>();
+    }
+    costs(i) = program.costs[n].convert_to<double>() / columns(size - 1, i);
+    columns.col(i) /= columns(size - 1, i);
+  }
+  if (!columns.allFinite() || !costs.allFinite()) return {};
+
+  std::vector<int> chosen(static_cast<std::size_t>(size), Basis::kUnit);
+  Eigen::MatrixXd basis = Eigen::MatrixXd::Identity(size, size);
+  Eigen::VectorXd cost = Eigen::VectorXd::Zero(size);
+  const auto put = [&](long position, long column) {
+    chosen[static_cast<std::size_t>(position)] = static_cast<int>(column);
+    basis.col(position) = columns.col(column);
+    cost(position) = costs(column);
+  };
+  put(size - 1, count - 1);
+  for (long step = 0; step < 20 * size; ++step) {
+    const Eigen::PartialPivLU<Eigen::MatrixXd> lu(basis);
+    const Eigen::VectorXd point = lu.transpose().solve(cost);
+    long entering = 0;
+    const double worst = (costs - columns.transpose() * point).minCoeff(&entering);
+    if (!(worst < -1e-12 * (1 + costs.cwiseAbs().maxCoeff()))) break;
+    const Eigen::VectorXd y = lu.solve(Eigen::VectorXd::Unit(size, size - 1));
+    const Eigen::VectorXd solved = lu.solve(columns.col(entering));
+    const double tolerance = 1e-10 * solved.cwiseAbs().maxCoeff();
+    long unit = -1;
+    long leaving = -1;
+    for (long i = 0; i < size; ++i) {
+      if (chosen[static_cast<std::size_t>(i)] == Basis::kUnit) {
+        const double best = unit < 0 ? tolerance : std::abs(solved(unit));
+        if (std::abs(solved(i)) > best) unit = i;
+      } else if (solved(i) > tolerance &&
+                 (leaving < 0 || y(i) * solved(leaving) < y(leaving) * solved(i))) {
+        leaving = i;
+      }
+    }
+    if (unit < 0 && leaving < 0) break;
+    put(unit >= 0 ? unit : leaving, entering);
+  }
+  return chosen;
+}
+
+/// The guess with an exact inverse, or the plain start r = max_radius at α = 0 if the guess has
+/// y < 0 somewhere, or y ≠ 0 at a unit column.
+Basis starting_basis(const Program& program) {
+  const std::size_t size = program.columns.front().size();
+  const auto put = [&](Basis& basis, int column) {
+    const Integers solved = basis.solve(program.columns[static_cast<std::size_t>(column)]);
+    const std::size_t position = basis.unit_to_replace(solved);
+    if (position < size) basis.replace(position, column, solved);
+  };
+  Basis guess(size);
+  for (const int column : guess_basis(program)) {
+    if (column != Basis::kUnit) put(guess, column);
+  }
+  bool usable = true;
+  for (std::size_t i = 0; i < size; ++i) {
+    const int sign = guess.row(i).back().sign();
+    usable = usable && (sign == 0 || (sign > 0 && guess.column(i) != Basis::kUnit));
+  }
+  if (usable) return guess;
+  Basis plain(size);
+  put(plain, static_cast<int>(program.columns.size()) - 1);
+  return plain;
+}
+
+/// The simplex method on min costᵀy with Σ y_i column_i = (0, …, 0, 1), y ≥ 0, from any such y. It
+/// takes violated rows in until none is left; the unit columns leave first, at y = 0, so there is
+/// no first phase. Bland's rule ends every run of steps that do not change y.
 Solution solve(const Program& program) {
   const std::size_t size = program.columns.front().size();
   const std::size_t count = program.columns.size();
-  Basis basis(size);
-  basis.replace(size - 1, static_cast<int>(count) - 1, basis.solve(program.columns.back()));
+  Basis basis = starting_basis(program);
   std::size_t still = 0;  // steps since y last changed
   while (true) {
     Integers cost(size, 0);
@@ -212,17 +164,6 @@ Integers joined(const Eigen::VectorXd& row, double norm, double limit) {
   Eigen::VectorXd values(row.size() + 2);
   values << row, norm, limit;
   return to_integers(values);
-}
-
-/// Takes in every column that is independent of those before it.
-Basis independent_columns(const std::vector<Integers>& columns) {
-  Basis basis(columns.front().size());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const Integers solved = basis.solve(columns[i]);
-    const std::size_t position = basis.unit_to_replace(solved);
-    if (position < basis.size()) basis.replace(position, static_cast<int>(i), solved);
-  }
-  return basis;
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace lifeguard {
 
 /// Linear programs about A α ≤ b, solved in integers. A double is an integer times a power of two,
 /// so every answer below is exact for the numbers given: no tolerance decides whether a set is
-/// empty. They run once when a task or its constraints are new, never in a round. Integer pivoting
-/// (Edmonds 1967, Bareiss 1968) keeps the numbers as small as determinants of A are; 24 parameters
-/// and 120 rows take some tens of milliseconds.
+/// empty. They run once when a task or its constraints are new, never in a round. The simplex
+/// method is run in doubles first and its last basis is taken over; integer pivoting (Edmonds 1967,
+/// Bareiss 1968) keeps the numbers as small as determinants of A are.
 ///
 /// Rows must be finite and not zero, as those of a SafeSet are.
 

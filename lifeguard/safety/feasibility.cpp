@@ -113,6 +113,23 @@ FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point) {
   return result;
 }
 
+/// Whether rows in one gain each bound every gain on both sides: the usual case, seen at once.
+bool has_box(const SafeSet& set) {
+  std::vector<bool> above(static_cast<std::size_t>(set.parameters()), false);
+  std::vector<bool> below = above;
+  for (int row = 0; row < set.rows(); ++row) {
+    if ((set.coefficients().row(row).array() != 0).count() != 1) continue;
+    long gain = 0;
+    set.magnitudes().row(row).maxCoeff(&gain);
+    const auto i = static_cast<std::size_t>(gain);
+    (set.coefficients()(row, gain) > 0 ? above[i] : below[i]) = true;
+  }
+  const auto all = [](const std::vector<bool>& v) {
+    return std::all_of(v.begin(), v.end(), [](bool b) { return b; });
+  };
+  return all(above) && all(below);
+}
+
 }  // namespace
 
 const char* to_string(FeasibilityStatus status) {
@@ -215,6 +232,10 @@ FeasibilityResult check_feasibility(const SafeSet& set) {
 
 BoundednessResult check_boundedness(const SafeSet& set) {
   BoundednessResult result;
+  if (has_box(set)) {
+    result.status = BoundednessStatus::bounded;
+    return result;
+  }
   result.direction = set.has_slack_limit() ? null_direction(set.coefficients())
                                            : endless_direction(set.coefficients());
   result.status =

