@@ -17,8 +17,8 @@ class IndependentLearner : public PolicyLearner {
   }
 
  private:
-  void append_task(const Eigen::VectorXd& anchor) override;
-  RoundStatus update(int task, const RoundLoss& loss) override;
+  void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
+  RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
   }

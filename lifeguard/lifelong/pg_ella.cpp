@@ -26,7 +26,7 @@ PgElla::PgElla(int features, int actions, const PgEllaSettings& settings)
   coefficients_.resize(k, 0);
 }
 
-void PgElla::append_task(const Eigen::VectorXd& anchor) {
+void PgElla::append_task(const Eigen::VectorXd& anchor, const SafeSet* /*safe_set*/) {
   anchors_.conservativeResize(Eigen::NoChange, tasks() + 1);
   anchors_.col(tasks()) = anchor;
   coefficients_.conservativeResize(Eigen::NoChange, tasks() + 1);
@@ -50,7 +50,7 @@ void PgElla::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) cons
   }
 }
 
-RoundStatus PgElla::update(int task, const RoundLoss& loss) {
+RoundStatus PgElla::update(int task, const RoundLoss& loss, SafeguardRecord& /*safeguard*/) {
   const Eigen::MatrixXd basis_before = basis_;
   const Eigen::VectorXd coefficients_before = coefficients_.col(task);
   Expansion expansion{loss.curvature, loss.target - anchors_.col(task)};

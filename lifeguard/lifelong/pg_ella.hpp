@@ -42,8 +42,8 @@ class PgElla : public PolicyLearner {
     Eigen::VectorXd target;     // α_t - ᾱ_t
   };
 
-  void append_task(const Eigen::VectorXd& anchor) override;
-  RoundStatus update(int task, const RoundLoss& loss) override;
+  void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
+  RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
   }

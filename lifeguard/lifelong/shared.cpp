@@ -7,12 +7,12 @@ SharedLearner::SharedLearner(int features, int actions, const BaseLearnerSetting
       anchors_(features * actions, 0),
       shift_(Eigen::VectorXd::Zero(features * actions)) {}
 
-void SharedLearner::append_task(const Eigen::VectorXd& anchor) {
+void SharedLearner::append_task(const Eigen::VectorXd& anchor, const SafeSet* /*safe_set*/) {
   anchors_.conservativeResize(Eigen::NoChange, tasks() + 1);
   anchors_.col(tasks()) = anchor;
 }
 
-RoundStatus SharedLearner::update(int task, const RoundLoss& loss) {
+RoundStatus SharedLearner::update(int task, const RoundLoss& loss, SafeguardRecord& /*safeguard*/) {
   shift_ = loss.target - anchors_.col(task);
   return RoundStatus::ok;
 }

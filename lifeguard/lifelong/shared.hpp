@@ -17,8 +17,8 @@ class SharedLearner : public PolicyLearner {
   }
 
  private:
-  void append_task(const Eigen::VectorXd& anchor) override;
-  RoundStatus update(int task, const RoundLoss& loss) override;
+  void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
+  RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
 
   Eigen::MatrixXd anchors_;  // ᾱ_t, d × T
   Eigen::VectorXd shift_;    // δ

@@ -95,7 +95,8 @@ TEST_P(EveryMethod, IsAFunctionOfTheBatchAlone) {
 }
 
 TEST_P(EveryMethod, AllocatesNothingInTheSteadyState) {
-  if (!testing::allocations_are_counted()) GTEST_SKIP() << "allocations are not counted in this build";
+  if (!testing::allocations_are_counted())
+    GTEST_SKIP() << "allocations are not counted in this build";
   for (const StepRule rule : {StepRule::trust_region, StepRule::line_search}) {
     BaseLearnerSettings s = settings_of(GetParam());
     s.step.rule = rule;
