@@ -1,11 +1,14 @@
 #include <cstdio>
 
 #include <lifeguard/rollout/rollout.hpp>
+#include <lifeguard/tasks/family_config.hpp>
 #include <lifeguard/tasks/lqr.hpp>
 #include <lifeguard/version.hpp>
 
 int main() {
-  const lifeguard::Task task = lifeguard::make_task("mass", lifeguard::MassSpring{});
+  const lifeguard::Family family =
+      lifeguard::parse_family("[family]\nbase = \"mass-spring\"", "consumer");
+  const lifeguard::Task task = family.draw(1, 0);
   const lifeguard::GaussianPolicy policy(lifeguard::lqr_gains(task), task.settings.sigma);
   const lifeguard::Trajectories batch = lifeguard::rollout(task, policy, {});
   std::printf("lifeguard %s: mean cost %.4f\n", lifeguard::kVersion, batch.mean_cost());
