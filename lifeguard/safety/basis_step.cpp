@@ -9,16 +9,19 @@ namespace lifeguard {
 namespace {
 
 // Violations relative to the bound, and duality gaps relative to the objective.
-constexpr double kTightViolation = 2e-11;
-constexpr double kTightGap = 1e-9;
+constexpr double kTightViolation = 1e-10;
+constexpr double kTightGap = 1e-7;
 constexpr double kLooseViolation = 1e-8;
 constexpr double kLooseGap = 1e-6;
 constexpr double kRounding = 4e-16;
 // Rows this near to their bound at the start are expected to bind again.
 constexpr double kNearlyActive = 1e-6;
+// Of the rows that a task violates, those at least this part as much as the worst one.
+constexpr double kWorthAdding = 0.3;
 constexpr int kNewtonSteps = 40;
 constexpr int kHalvings = 12;
 constexpr int kShortSteps = 60;
+constexpr int kAllNewtonSteps = 150;  // over all short steps
 constexpr double kFirstRidge = 1e-10;
 constexpr double kLargestRidge = 10;
 
@@ -33,17 +36,33 @@ void BasisStep::add_row(int task, int row, double bound, double length) {
       {task, row, unit_bound, 0, normals_.col(index).dot(policies_.col(task)) - unit_bound});
 }
 
-void BasisStep::remove_idle_rows() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < working_.size(); ++i) {
-    if (working_[i].multiplier <= 0 && working_[i].violation < 0) continue;
-    if (kept != i) {
-      working_[kept] = working_[i];
-      normals_.col(static_cast<Eigen::Index>(kept)) = normals_.col(static_cast<Eigen::Index>(i));
+// Sorts the working rows by task, and drops idle ones when they are many.
+void BasisStep::arrange_rows() {
+  std::size_t active = 0;
+  for (const Row& row : working_) active += row.multiplier > 0;
+  const bool drop = working_.size() > 2 * active + 32;
+  sorted_.clear();
+  groups_.clear();
+  sorted_normals_.resize(normals_.rows(), normals_.cols());
+  const auto count = static_cast<int>(tasks_->size());
+  for (int task = 0; task < count; ++task) {
+    const auto first = static_cast<Eigen::Index>(sorted_.size());
+    for (std::size_t i = 0; i < working_.size(); ++i) {
+      const Row& row = working_[i];
+      if (row.task != task || (drop && row.multiplier <= 0 && row.violation < 0)) continue;
+      sorted_normals_.col(static_cast<Eigen::Index>(sorted_.size())) =
+          normals_.col(static_cast<Eigen::Index>(i));
+      sorted_.push_back(row);
     }
-    ++kept;
+    const auto rows = static_cast<Eigen::Index>(sorted_.size()) - first;
+    if (rows > 0) groups_.push_back({task, first, rows});
   }
-  working_.resize(kept);
+  std::swap(working_, sorted_);
+  std::swap(normals_, sorted_normals_);
+  const auto n = static_cast<Eigen::Index>(working_.size());
+  if (gram_.rows() >= n) return;
+  gram_.resize(2 * n, 2 * n);
+  for (Eigen::VectorXd* vector : {&constant_, &model_, &old_, &new_}) vector->resize(2 * n);
 }
 
 // A warm start from the point itself, so that results are a function of the arguments alone.
@@ -64,7 +83,7 @@ void BasisStep::seed_working_set(const Eigen::MatrixXd& start) {
   }
 }
 
-// Sets violation_, and adds for each task its worst row and its ball's tangent plane if violated.
+// Sets violation_, and adds for each task its worst rows and its ball's tangent plane if violated.
 void BasisStep::collect_violated() {
   violation_ = 0;
   const std::size_t known = working_.size();
@@ -86,24 +105,26 @@ void BasisStep::collect_violated() {
         if (length > 0 && bound > 0) add_row(static_cast<int>(t), -1, bound, length);
       }
     }
+    // image_ becomes the distance by which each row is violated, 0 for the known ones.
     double most = 0;
-    int worst = -1;
     for (Eigen::Index i = 0; i < image_.size(); ++i) {
-      const double excess = image_[i] - (*data.bounds)[i];
+      const double bound = (*data.bounds)[i];
+      const double excess = image_[i] - bound;
       const double length = (*data.row_lengths)[i] * lengths_[task];
-      if (excess <= 0.1 * kTightViolation * (*data.bounds)[i] + kRounding * scale * length)
-        continue;
-      violation_ = std::max(violation_, excess / (*data.bounds)[i]);
-      if (excess <= most * length) continue;
+      image_[i] = 0;
+      if (excess <= 0.1 * kTightViolation * bound + kRounding * scale * length) continue;
+      violation_ = std::max(violation_, excess / bound);
       const auto same = [&](const Row& r) { return r.task == task && r.row == i; };
       const auto end = working_.begin() + static_cast<std::ptrdiff_t>(known);
       if (std::any_of(working_.begin(), end, same)) continue;
-      most = excess / length;
-      worst = static_cast<int>(i);
+      image_[i] = excess / length;
+      most = std::max(most, image_[i]);
     }
-    if (worst < 0) continue;
-    cut_ = data.rows->row(worst).transpose();
-    add_row(static_cast<int>(t), worst, (*data.bounds)[worst], (*data.row_lengths)[worst]);
+    for (Eigen::Index i = 0; most > 0 && i < image_.size(); ++i) {
+      if (image_[i] < kWorthAdding * most) continue;
+      cut_ = data.rows->row(i).transpose();
+      add_row(static_cast<int>(t), static_cast<int>(i), (*data.bounds)[i], (*data.row_lengths)[i]);
+    }
   }
 }
 
@@ -136,29 +157,35 @@ double BasisStep::dual_value(const Eigen::MatrixXd& target) const {
   return 0.5 * (clip_.result() - target).squaredNorm() - gap();
 }
 
-// G_ij = ⟨N_i, (DΠ + ridge) N_j⟩ over the working rows N = a ŝᵀ.
+// G_ij = ⟨N_i, (DΠ + ridge) N_j⟩ over the working rows N = a ŝᵀ, task by task: rows of one task
+// share ŝ, so that DΠ is one k × k matrix for each pair of tasks.
 void BasisStep::fill_gram() {
   const auto n = static_cast<Eigen::Index>(working_.size());
-  gram_.resize(n, n);
-  gram_.noalias() = normals_.leftCols(n).transpose() * normals_.leftCols(n);
   if (clip_.clipped()) {
     rotated_normals_.noalias() = clip_.left().transpose() * normals_.leftCols(n);
     rotated_directions_.noalias() = clip_.right().transpose() * directions_;
   }
-  for (Eigen::Index j = 0; j < n; ++j) {
-    const int task = working_[static_cast<std::size_t>(j)].task;
-    for (Eigen::Index i = 0; i <= j; ++i) {
-      const int other = working_[static_cast<std::size_t>(i)].task;
-      const double normals = gram_(i, j);
-      double value = normals * direction_products_(other, task);
-      if (clip_.clipped()) {
-        value = ridge_ * value + clip_.metric(rotated_normals_.col(i).data(),
-                                              rotated_directions_.col(other).data(),
-                                              rotated_normals_.col(j).data(),
-                                              rotated_directions_.col(task).data(), normals);
+  for (std::size_t h = 0; h < groups_.size(); ++h) {
+    const Group& right = groups_[h];
+    for (std::size_t g = 0; g <= h; ++g) {
+      const Group& left = groups_[g];
+      auto block = gram_.block(left.first, right.first, left.count, right.count);
+      block.noalias() = normals_.middleCols(left.first, left.count).transpose() *
+                        normals_.middleCols(right.first, right.count);
+      const double same = direction_products_(left.task, right.task);
+      if (!clip_.clipped()) {
+        block *= same;
+      } else {
+        const double outer = clip_.metric(rotated_directions_.col(left.task),
+                                          rotated_directions_.col(right.task), inner_);
+        block *= outer + ridge_ * same;
+        inner_normals_.noalias() = inner_ * rotated_normals_.middleCols(right.first, right.count);
+        block.noalias() +=
+            rotated_normals_.middleCols(left.first, left.count).transpose() * inner_normals_;
       }
-      gram_(i, j) = value;
-      gram_(j, i) = value;
+      if (g != h) {
+        gram_.block(right.first, left.first, right.count, left.count) = block.transpose();
+      }
     }
   }
 }
@@ -166,32 +193,34 @@ void BasisStep::fill_gram() {
 // Maximises the quadratic model of the dual at old_ over λ ≥ 0; the solution goes to new_.
 bool BasisStep::solve_model() {
   const auto n = static_cast<Eigen::Index>(working_.size());
-  constant_.noalias() = gram_ * old_;
-  for (Eigen::Index i = 0; i < n; ++i)
+  const auto gram = gram_.topLeftCorner(n, n);
+  constant_.head(n).noalias() = gram * old_.head(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
     constant_[i] += working_[static_cast<std::size_t>(i)].violation;
+  }
   set_.reset(n);
-  model_.resize(n);
-  const auto products = [&](Eigen::Index row) {
+  const auto collect_products = [&](Eigen::Index row) {
     const auto active = set_.rows();
     for (std::size_t i = 0; i < active.size(); ++i) {
       model_[static_cast<Eigen::Index>(i)] = gram_(active[i], row);
     }
-    return model_.head(set_.size());
   };
   for (Eigen::Index i = 0; i < n; ++i) {
-    if (old_[i] > 0) set_.append(static_cast<int>(i), products(i), gram_(i, i));
+    if (old_[i] <= 0) continue;
+    collect_products(i);
+    set_.append(static_cast<int>(i), model_.head(set_.size()), gram_(i, i));
   }
   for (long i = 0; i < set_.size(); ++i) {
     model_[i] = constant_[set_.rows()[static_cast<std::size_t>(i)]];
   }
   set_.settle(model_.head(set_.size()));
   for (Eigen::Index iteration = 0; iteration < 20 + 10 * n; ++iteration) {
-    new_ = Eigen::VectorXd::Zero(n);
+    new_.head(n).setZero();
     for (long i = 0; i < set_.size(); ++i) {
       new_[set_.rows()[static_cast<std::size_t>(i)]] = set_.multipliers()[i];
     }
-    model_ = constant_;
-    model_.noalias() -= gram_ * new_;
+    model_.head(n) = constant_.head(n);
+    model_.head(n).noalias() -= gram * new_.head(n);
     Eigen::Index worst = -1;
     double most = 0;
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -206,9 +235,9 @@ bool BasisStep::solve_model() {
     }
     if (worst < 0) return true;
     const double excess = model_[worst];
-    const auto column = products(worst);
-    if (set_.enforce(static_cast<int>(worst), column, gram_(worst, worst), excess) ==
-        DualActiveSet::Outcome::contradictory) {
+    collect_products(worst);
+    if (set_.enforce(static_cast<int>(worst), model_.head(set_.size()), gram_(worst, worst),
+                     excess) == DualActiveSet::Outcome::contradictory) {
       return false;
     }
   }
@@ -218,7 +247,6 @@ bool BasisStep::solve_model() {
 // One Newton step with a line search on the dual. False when no step makes it rise.
 bool BasisStep::newton_step(const Eigen::MatrixXd& target, double low, double high) {
   const auto n = static_cast<Eigen::Index>(working_.size());
-  old_.resize(n);
   bool moved = false;
   for (Eigen::Index i = 0; i < n; ++i) old_[i] = working_[static_cast<std::size_t>(i)].multiplier;
   const double value = dual_value(target);
@@ -256,8 +284,8 @@ bool BasisStep::maximise_dual(const Eigen::MatrixXd& target, double low, double 
   ridge_ = kFirstRidge;
   if (!load_point(target, low, high)) return false;
   for (int step = 0;; ++step) {
-    remove_idle_rows();
     collect_violated();
+    arrange_rows();
     const double objective = 0.5 * (clip_.result() - target).squaredNorm();
     const double present_gap = std::fabs(gap());
     if (violation_ <= kTightViolation && present_gap <= kTightGap * objective) return true;
@@ -276,7 +304,7 @@ bool BasisStep::short_steps(const Eigen::MatrixXd& target, double low, double hi
   double h = std::min(0.5, 0.5 * low / distance);
   const double shortest = 1e-4 * h;
   bool moved = false;
-  for (int i = 0; i < kShortSteps && h >= shortest; ++i) {
+  for (int i = 0; i < kShortSteps && h >= shortest && iterations_ < kAllNewtonSteps; ++i) {
     near_target_ = solution + h * (target - solution);
     seed_working_set(solution);
     if (!maximise_dual(near_target_, low, high)) {

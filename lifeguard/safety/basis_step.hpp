@@ -69,7 +69,7 @@ class BasisStep {
   void collect_violated();
   void seed_working_set(const Eigen::MatrixXd& start);
   void add_row(int task, int row, double bound, double length);
-  void remove_idle_rows();
+  void arrange_rows();
   void fill_gram();
   bool solve_model();
   double gap() const;
@@ -85,8 +85,18 @@ class BasisStep {
   Eigen::MatrixXd normals_;  // unit a of the working rows, one in each column
   DualActiveSet set_;
   double ridge_ = 0;  // added to DΠ where it is singular
+  Eigen::MatrixXd sorted_normals_;
+  std::vector<Row> sorted_;
+  struct Group {
+    int task;
+    Eigen::Index first, count;
+  };
+  std::vector<Group> groups_;  // the working rows of each task
   Eigen::MatrixXd rotated_normals_;
   Eigen::MatrixXd rotated_directions_;
+  Eigen::MatrixXd inner_;
+  Eigen::MatrixXd inner_normals_;
+  // Over the working rows; larger than needed, so that they do not grow again and again.
   Eigen::MatrixXd gram_;
   Eigen::VectorXd constant_;  // violations at λ = 0 in the model
   Eigen::VectorXd model_;

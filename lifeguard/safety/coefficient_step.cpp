@@ -87,6 +87,7 @@ bool CoefficientStep::nearest(CoefficientMemory& memory) {
     }
     // x̃ may be far away and the rows nearly parallel; corrections on x itself bring the active rows
     // to equality within the rounding of x, not of x̃.
+    double previous = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < kRefinements && count > 0; ++pass) {
       double largest = 0;
       for (long i = 0; i < count; ++i) {
@@ -94,7 +95,8 @@ bool CoefficientStep::nearest(CoefficientMemory& memory) {
         products_[i] = rows_.row(row).dot(x_) - bounds_[row];
         largest = std::max(largest, std::fabs(products_[i]) - kRowTolerance * bounds_[row]);
       }
-      if (largest <= 2 * kEpsilon * x_.norm()) break;
+      if (largest <= 4 * kEpsilon * x_.norm() || largest > 0.5 * previous) break;
+      previous = largest;
       set_.solve(products_.head(count));
       for (long i = 0; i < count; ++i) {
         x_ -= products_[i] * rows_.row(active[static_cast<std::size_t>(i)]).transpose();

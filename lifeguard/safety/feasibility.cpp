@@ -204,9 +204,11 @@ FeasibilityResult check_feasibility(const SafeSet& set) {
     result.radius = std::numeric_limits<double>::infinity();
     return result;
   }
-  const Eigen::VectorXd norms = set.coefficients().rowwise().stableNorm();
+  // Any positive numbers keep the question the same, so those that overflow are cut.
+  constexpr double kLargest = 1e300;
+  const Eigen::VectorXd norms = set.coefficients().rowwise().stableNorm().cwiseMin(kLargest);
   const double farthest = (set.limits().array().abs() / norms.array()).maxCoeff();
-  const double max_radius = 2 * std::max(1.0, farthest);
+  const double max_radius = 2 * std::clamp(farthest, 1.0, kLargest);
   const DeepestPoint deepest = deepest_point(set.coefficients(), set.limits(), norms, max_radius);
   if (deepest.radius_sign <= 0) {
     result.status =

@@ -13,6 +13,7 @@ namespace lifeguard {
 namespace {
 
 constexpr double kNearlyActive = 1e-6;
+constexpr double kLittleGain = 0.5;
 
 // What a broken solver might hand on.
 void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
@@ -231,9 +232,10 @@ void Projection::project_exact(const std::vector<ProjectionTask>& tasks,
     result_.basis_iterations += basis_step_.iterations();
     next_.coefficients = present_.coefficients;
     bool verified = complete(tasks, target_basis, target_coefficients, next_);
-    // S is always feasible for any L, so the target's own basis can be tried too. Alternation from
-    // the last point cannot reach it when its old coefficients are in the way.
-    if (alternation == 0 && path != BasisPath::inside) {
+    // Some S is feasible for any L, so when an alternation gains little the target's own basis is
+    // tried too. Alternation cannot reach it while the old coefficients are in the way.
+    if (alternation == 0 && path != BasisPath::inside &&
+        !(verified && next_.objective < kLittleGain * present_.objective)) {
       direct_.basis = target_basis;
       limit_spectrum(direct_.basis);
       direct_.coefficients = present_.coefficients;

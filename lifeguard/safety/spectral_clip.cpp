@@ -105,35 +105,22 @@ bool SpectralClip::compute(const Eigen::MatrixXd& x, double low, double high) {
   shifted_ = right_;
   shifted_.array().rowwise() *= limited_.transpose().array();
   result_.noalias() = left_ * shifted_.transpose();
-  left_pair_.resize(k);
-  right_pair_.resize(k);
-  left_swap_.resize(k);
-  right_swap_.resize(k);
   return true;
 }
 
 // With F = Uᵀ(a sᵀ)V = (Uᵀa)(Vᵀs)ᵀ the derivative acts on the symmetric part of F by
 // Γ_ij = (f_i − f_j)/(σ_i − σ_j), on the skew part by Ω_ij = (f_i + f_j)/(σ_i + σ_j), and on what
 // is orthogonal to U by f_j/σ_j.
-double SpectralClip::metric(const double* ua, const double* vs, const double* ub, const double* vt,
-                            double a_dot_b) {
-  const Eigen::Index k = ratio_.size();
-  double inside = 0;
-  double outside = 0;
-  for (Eigen::Index i = 0; i < k; ++i) {
-    left_pair_[i] = ua[i] * ub[i];
-    right_pair_[i] = vs[i] * vt[i];
-    left_swap_[i] = ua[i] * vt[i];
-    right_swap_[i] = vs[i] * ub[i];
-    inside += left_pair_[i];
-    outside += ratio_[i] * right_pair_[i];
-  }
-  double sum = (a_dot_b - inside) * outside;
-  for (Eigen::Index j = 0; j < k; ++j) {
-    sum += same_.col(j).dot(left_pair_) * right_pair_[j] +
-           swapped_.col(j).dot(left_swap_) * right_swap_[j];
-  }
-  return sum;
+double SpectralClip::metric(const Eigen::Ref<const Eigen::VectorXd>& vs,
+                            const Eigen::Ref<const Eigen::VectorXd>& vt, Eigen::MatrixXd& inner) {
+  pair_ = vs.cwiseProduct(vt);
+  const double outer = ratio_.dot(pair_);
+  inner = swapped_;
+  inner.array().colwise() *= vt.array();
+  inner.array().rowwise() *= vs.transpose().array();
+  inner.diagonal().noalias() += same_ * pair_;
+  inner.diagonal().array() -= outer;
+  return outer;
 }
 
 }  // namespace lifeguard

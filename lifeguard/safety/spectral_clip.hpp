@@ -26,9 +26,10 @@ class SpectralClip {
   /// False when X lies inside, where Π and its derivative are the identity.
   bool clipped() const { return clipped_; }
 
-  /// ⟨a sᵀ, DΠ[b tᵀ]⟩ from the rotated vectors Uᵀa, Vᵀs, Uᵀb, Vᵀt and a·b.
-  double metric(const double* ua, const double* vs, const double* ub, const double* vt,
-                double a_dot_b);
+  /// DΠ on rank-one matrices: for given vs = Vᵀs and vt = Vᵀt, writes `inner` (k × k) and returns
+  /// `outer` with ⟨a sᵀ, DΠ[b tᵀ]⟩ = (Uᵀa)ᵀ inner (Uᵀb) + outer a·b for all a and b.
+  double metric(const Eigen::Ref<const Eigen::VectorXd>& vs,
+                const Eigen::Ref<const Eigen::VectorXd>& vt, Eigen::MatrixXd& inner);
   const Eigen::MatrixXd& left() const { return left_; }    // U, d × k
   const Eigen::MatrixXd& right() const { return right_; }  // V, k × k
 
@@ -47,10 +48,7 @@ class SpectralClip {
   Eigen::VectorXd ratio_;    // f_i / σ_i
   Eigen::MatrixXd same_;     // (Γ + Ω) / 2
   Eigen::MatrixXd swapped_;  // (Γ − Ω) / 2
-  Eigen::VectorXd left_pair_;
-  Eigen::VectorXd right_pair_;
-  Eigen::VectorXd left_swap_;
-  Eigen::VectorXd right_swap_;
+  Eigen::VectorXd pair_;
   bool warm_ = false;
   bool clipped_ = false;
 };

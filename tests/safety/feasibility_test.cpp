@@ -229,6 +229,22 @@ TEST(FeasibilityTest, SetsWithoutEndOrRows) {
   EXPECT_TRUE(strictly_safe(half, result.point));
 }
 
+TEST(FeasibilityTest, ExtremeNumbersAreDecidedToo) {
+  const double tiny = std::numeric_limits<double>::denorm_min();
+  const double huge = std::numeric_limits<double>::max();
+  Eigen::MatrixXd a(3, 2);
+  a << tiny, 0, -huge, -huge, 1, 1;
+  const SafeSet full(a, Eigen::Vector3d(1, huge, 1), numbered(3));
+  EXPECT_EQ(check_feasibility(full).status, FeasibilityStatus::strictly_feasible);
+  // α₁ + α₂ ≥ 1 and α₁ + α₂ ≤ 1 - tiny.
+  a.row(0) << -1, -1;
+  const SafeSet none(a, Eigen::Vector3d(-1, huge, std::nextafter(1.0, 0.0)), numbered(3));
+  const FeasibilityResult result = check_feasibility(none);
+  EXPECT_EQ(result.status, FeasibilityStatus::empty);
+  EXPECT_LT(combined(none, result.contradiction), 0);
+  EXPECT_EQ(result.contradiction.rows, (std::vector<int>{0, 2}));
+}
+
 /// The smallest ‖b - A α‖ with A α ≤ b on a fine grid of a two-dimensional set.
 double grid_least_slack(const SafeSet& set, double extent) {
   double least = kInfinity;

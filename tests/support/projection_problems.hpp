@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
@@ -98,6 +99,14 @@ struct ProjectionSize {
   int d = 28, k = 28, m = 120, tasks = 100;  // at most these
 };
 
+/// A new target, mostly near the last point, sometimes up to 1e6 away.
+inline void draw_target(Draws& draws, RandomProjection& r) {
+  const double far = draws.chance(0.2) ? draws.power(1.0, 1e6) : draws.power(1e-6, 1.0);
+  r.target_basis = r.last_basis + far * draws.normals(r.last_basis.rows(), r.last_basis.cols());
+  r.target_coefficients = r.last_coefficients + far * draws.normals(r.last_coefficients.rows(),
+                                                                    r.last_coefficients.cols());
+}
+
 inline RandomProjection random_projection(Draws& draws, const ProjectionSize& limit) {
   RandomProjection r;
   const int d = draws.integer(1, limit.d);
@@ -121,10 +130,31 @@ inline RandomProjection random_projection(Draws& draws, const ProjectionSize& li
       r.last_coefficients.col(t) *= 0.8;
     }
   }
-  const double far = draws.chance(0.2) ? draws.power(1.0, 1e6) : draws.power(1e-6, 1.0);
-  r.target_basis = r.last_basis + far * draws.normals(d, k);
-  r.target_coefficients = r.last_coefficients + far * draws.normals(k, count);
+  draw_target(draws, r);
   return r;
+}
+
+/// How many tasks are unsafe, plus 1 if the spectrum is, in extended precision (64 bits), computed
+/// here without anything of the projection's own.
+inline int unsafe_count(const RandomProjection& r, const Eigen::MatrixXd& basis,
+                        const Eigen::MatrixXd& coefficients) {
+  using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const Wide wide = basis.cast<long double>();
+  const Wide gram = wide.transpose() * wide;
+  const Eigen::SelfAdjointEigenSolver<Wide> spectrum(gram, Eigen::EigenvaluesOnly);
+  const bool inside = spectrum.eigenvalues()[0] >= static_cast<long double>(r.p) &&
+                      spectrum.eigenvalues()[gram.rows() - 1] <= static_cast<long double>(r.q);
+  int count = inside ? 0 : 1;
+  for (std::size_t t = 0; t < r.tasks.size(); ++t) {
+    const ProjectionTask& task = r.tasks[t];
+    const Wide policy = task.anchor().cast<long double>() +
+                        wide * coefficients.col(static_cast<Eigen::Index>(t)).cast<long double>();
+    const Wide slack = task.limits().cast<long double>() - task.rows().cast<long double>() * policy;
+    const bool safe =
+        (slack.array() >= 0).all() && slack.norm() <= static_cast<long double>(task.slack_limit());
+    count += safe ? 0 : 1;
+  }
+  return count;
 }
 
 }  // namespace lifeguard::testing

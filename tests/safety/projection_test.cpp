@@ -1,0 +1,227 @@
+#include "lifeguard/safety/projection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lifeguard/core/check.hpp"
+#include "tests/support/projection_problems.hpp"
+
+namespace lifeguard {
+namespace {
+
+using testing::Draws;
+using testing::RandomProjection;
+
+ProjectionSettings settings_for(const RandomProjection& problem) {
+  ProjectionSettings settings;
+  settings.p = problem.p;
+  settings.q = problem.q;
+  return settings;
+}
+
+const ProjectionResult& run(Projection& projection, const RandomProjection& p) {
+  return projection.project(p.tasks, p.target_basis, p.target_coefficients, p.last_basis,
+                            p.last_coefficients);
+}
+
+TEST(Projection, RandomProblemsAreSafeAndNeverGetWorse) {
+  long kept = 0;
+  const int count = 400;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    Draws draws(derive_seed(7, seed));
+    const testing::ProjectionSize size =
+        seed % 50 == 0 ? testing::ProjectionSize{} : testing::ProjectionSize{12, 12, 40, 12};
+    const RandomProjection problem = testing::random_projection(draws, size);
+    Projection projection(settings_for(problem));
+    const ProjectionResult& result = run(projection, problem);
+    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+        << "seed " << seed;
+    EXPECT_EQ(result.repaired_tasks, 0);
+    EXPECT_GT(result.worst_row_margin, 0);
+    EXPECT_GT(result.worst_slack_margin, 0);
+    for (std::size_t i = 1; i < result.objectives.size(); ++i) {
+      EXPECT_LE(result.objectives[i], result.objectives[i - 1]) << "seed " << seed;
+    }
+    kept += result.status == ProjectionStatus::kept_last;
+  }
+  EXPECT_LE(kept, count / 50);
+}
+
+// Every solver step fails, in every way, in chains of rounds: each point is safe all the same.
+TEST(Projection, SafeWhenEverySolverStepFails) {
+  long rounds = 0;
+  long unsafe = 0;
+  long failures = 0;
+  for (std::uint64_t seed = 0; rounds < 10000; ++seed) {
+    Draws draws(derive_seed(8, seed));
+    RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+    ProjectionSettings settings = settings_for(problem);
+    settings.mode = seed % 4 == 3 ? ProjectionMode::paper : ProjectionMode::exact;
+    settings.max_alternations = 2;
+    const double probability = seed % 2 == 0 ? 1.0 : 0.5;
+    const int kind = draws.integer(0, 3);
+    settings.fault = [&](ProjectionStage) {
+      if (!draws.chance(probability)) return ProjectionFault::none;
+      ++failures;
+      return kind == 3 ? static_cast<ProjectionFault>(draws.integer(1, 3))
+                       : static_cast<ProjectionFault>(kind + 1);
+    };
+    Projection projection(settings);
+    for (int round = 0; round < 50; ++round, ++rounds) {
+      testing::draw_target(draws, problem);
+      const ProjectionResult& result = run(projection, problem);
+      unsafe += testing::unsafe_count(problem, result.basis, result.coefficients);
+      problem.last_basis = result.basis;
+      problem.last_coefficients = result.coefficients;
+    }
+  }
+  EXPECT_EQ(unsafe, 0);
+  EXPECT_GT(failures, 25000);
+}
+
+// The fault hook itself must bite: without verification these faults would be unsafe.
+TEST(Projection, ReportsFailures) {
+  Draws draws(3);
+  RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+  ProjectionSettings settings = settings_for(problem);
+  settings.fault = [](ProjectionStage) { return ProjectionFault::not_finite; };
+  Projection projection(settings);
+  const ProjectionResult& result = run(projection, problem);
+  EXPECT_EQ(result.status, ProjectionStatus::kept_last);
+  EXPECT_EQ(result.basis, problem.last_basis);
+  EXPECT_EQ(result.coefficients, problem.last_coefficients);
+}
+
+TEST(Projection, RepairsAnUnsafeStart) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Draws draws(derive_seed(9, seed));
+    RandomProjection problem = testing::random_projection(draws, {8, 8, 20, 6});
+    problem.last_basis *= 100;
+    problem.last_coefficients.array() += 10;
+    if (seed % 3 == 0) problem.last_basis.setZero();
+    if (seed % 7 == 0) problem.last_basis(0, 0) = std::numeric_limits<double>::quiet_NaN();
+    if (seed % 5 == 0) problem.last_coefficients(0, 0) = std::numeric_limits<double>::infinity();
+    Projection projection(settings_for(problem));
+    const ProjectionResult& result = run(projection, problem);
+    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+        << "seed " << seed;
+    EXPECT_TRUE(result.repaired_basis);
+  }
+}
+
+TEST(Projection, KeepsTheLastPointForATargetThatIsNotFinite) {
+  Draws draws(4);
+  RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+  problem.target_coefficients(0, 0) = std::numeric_limits<double>::quiet_NaN();
+  for (const ProjectionMode mode :
+       {ProjectionMode::exact, ProjectionMode::paper, ProjectionMode::none}) {
+    ProjectionSettings settings = settings_for(problem);
+    settings.mode = mode;
+    Projection projection(settings);
+    const ProjectionResult& result = run(projection, problem);
+    EXPECT_EQ(result.status, ProjectionStatus::kept_last);
+    EXPECT_EQ(result.coefficients, problem.last_coefficients);
+  }
+}
+
+TEST(Projection, IsAPureFunctionOfItsArguments) {
+  Draws draws(5);
+  const RandomProjection first = testing::random_projection(draws, {10, 10, 30, 8});
+  Projection fresh(settings_for(first));
+  const Eigen::MatrixXd basis = run(fresh, first).basis;
+  const Eigen::MatrixXd coefficients =
+      fresh
+          .project(first.tasks, first.target_basis, first.target_coefficients, first.last_basis,
+                   first.last_coefficients)
+          .coefficients;
+  Projection used(settings_for(first));
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Draws other(derive_seed(10, seed));
+    RandomProjection between = testing::random_projection(other, {12, 12, 40, 12});
+    between.p = first.p;
+    run(used, between);
+  }
+  const ProjectionResult& again = run(used, first);
+  EXPECT_EQ(again.basis, basis);
+  EXPECT_EQ(again.coefficients, coefficients);
+}
+
+TEST(Projection, ModeNoneLimitsOnlyTheSpectrum) {
+  Draws draws(6);
+  RandomProjection problem = testing::random_projection(draws, {8, 8, 20, 5});
+  problem.target_basis *= 1e3;
+  ProjectionSettings settings = settings_for(problem);
+  settings.mode = ProjectionMode::none;
+  Projection projection(settings);
+  const ProjectionResult& result = run(projection, problem);
+  EXPECT_EQ(result.status, ProjectionStatus::not_checked);
+  EXPECT_EQ(result.coefficients, problem.target_coefficients);
+  SpectrumVerifier verifier;
+  EXPECT_TRUE(verifier.inside(result.basis, problem.p, problem.q));
+}
+
+// The paper's way: one semi-definite program, then the S-step that makes it safe.
+TEST(Projection, PaperModeIsSafe) {
+  int solved = 0;
+  const int count = 60;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    Draws draws(derive_seed(13, seed));
+    RandomProjection problem = testing::random_projection(draws, {8, 6, 12, 6});
+    ProjectionSettings settings = settings_for(problem);
+    settings.mode = ProjectionMode::paper;
+    Projection projection(settings);
+    const ProjectionResult& result = run(projection, problem);
+    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+        << "seed " << seed;
+    solved += result.status == ProjectionStatus::converged;
+  }
+  EXPECT_GE(solved, count * 8 / 10);
+}
+
+TEST(Projection, RejectsSettingsOutsideTheirRules) {
+  ProjectionSettings settings;
+  settings.q = settings.p;
+  EXPECT_THROW(Projection{settings}, InvalidInput);
+  settings = {};
+  settings.mu1 = 0;
+  EXPECT_THROW(Projection{settings}, InvalidInput);
+  settings = {};
+  settings.max_alternations = 0;
+  EXPECT_THROW(Projection{settings}, InvalidInput);
+}
+
+// The verifier has to refuse what is unsafe by less than a rounding error of the naive check.
+TEST(TaskVerifier, RefusesTheBoundary) {
+  long refused_outside = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Draws draws(derive_seed(11, seed));
+    const long d = draws.integer(1, 24);
+    const ProjectionTask task = testing::random_task(draws, draws.integer(1, 20), d, {});
+    const long k = draws.integer(1, static_cast<int>(d));
+    const Eigen::MatrixXd basis = draws.normals(d, k);
+    Eigen::VectorXd s = draws.normals(k, 1);
+    using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+    const Wide rows = task.rows().cast<long double>();
+    const Wide image = rows * (basis.cast<long double>() * s.cast<long double>());
+    const Wide bounds =
+        task.limits().cast<long double>() - rows * task.anchor().cast<long double>();
+    const double reach = static_cast<double>((image.array() / bounds.array()).maxCoeff());
+    if (reach <= 0) continue;
+    // Within a few units in the last place of the boundary, on either side.
+    s *= (1 + draws.uniform(-8, 8) * 0x1p-52) / reach;
+    TaskVerifier verifier;
+    const bool accepted = verifier.margin(task, basis, rounded_up_length(basis), s).safe();
+    const Wide policy =
+        task.anchor().cast<long double>() + basis.cast<long double>() * s.cast<long double>();
+    const Wide slack = task.limits().cast<long double>() - rows * policy;
+    const bool safe = (slack.array() >= 0).all();
+    EXPECT_TRUE(!accepted || safe) << "seed " << seed;
+    refused_outside += !safe && !accepted;
+  }
+  EXPECT_GT(refused_outside, 100);
+}
+
+}  // namespace
+}  // namespace lifeguard
