@@ -17,7 +17,7 @@ struct CacheLineAllocator {
   explicit CacheLineAllocator(const CacheLineAllocator<U>&) {}
 
   T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
-  void deallocate(T* p, std::size_t n) { ::operator delete(p, n * sizeof(T), kAlignment); }
+  void deallocate(T* p, std::size_t /*n*/) { ::operator delete(p, kAlignment); }
   bool operator==(const CacheLineAllocator&) const { return true; }
 };
 
