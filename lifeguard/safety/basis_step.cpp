@@ -215,7 +215,8 @@ bool BasisStep::solve_model() {
     model_[i] = constant_[set_.rows()[static_cast<std::size_t>(i)]];
   }
   set_.settle(model_.head(set_.size()));
-  for (Eigen::Index iteration = 0; iteration < 20 + 10 * n; ++iteration) {
+  for (Eigen::Index iteration = 0; iteration < 20 + 10 * n && work_ < kWork; ++iteration) {
+    work_ += static_cast<double>(3 * n * n);
     new_.head(n).setZero();
     for (long i = 0; i < set_.size(); ++i) {
       new_[set_.rows()[static_cast<std::size_t>(i)]] = set_.multipliers()[i];
