@@ -22,6 +22,7 @@ constexpr int kNewtonSteps = 40;
 constexpr int kHalvings = 12;
 constexpr int kShortSteps = 60;
 constexpr int kAllNewtonSteps = 150;  // over all short steps
+constexpr double kWork = 2e8;         // operations, so that no round takes long
 constexpr double kFirstRidge = 1e-10;
 constexpr double kLargestRidge = 10;
 
@@ -214,7 +215,8 @@ bool BasisStep::solve_model() {
     model_[i] = constant_[set_.rows()[static_cast<std::size_t>(i)]];
   }
   set_.settle(model_.head(set_.size()));
-  for (Eigen::Index iteration = 0; iteration < 20 + 10 * n; ++iteration) {
+  for (Eigen::Index iteration = 0; iteration < 20 + 10 * n && work_ < kWork; ++iteration) {
+    work_ += static_cast<double>(3 * n * n);
     new_.head(n).setZero();
     for (long i = 0; i < set_.size(); ++i) {
       new_[set_.rows()[static_cast<std::size_t>(i)]] = set_.multipliers()[i];
@@ -251,6 +253,7 @@ bool BasisStep::newton_step(const Eigen::MatrixXd& target, double low, double hi
   for (Eigen::Index i = 0; i < n; ++i) old_[i] = working_[static_cast<std::size_t>(i)].multiplier;
   const double value = dual_value(target);
   for (; ridge_ <= kLargestRidge; ridge_ *= 100) {
+    work_ += static_cast<double>(n * n * (target.cols() + n));
     if (moved) {  // by a line search that failed with a smaller ridge
       for (Eigen::Index i = 0; i < n; ++i) {
         working_[static_cast<std::size_t>(i)].multiplier = old_[i];
@@ -290,7 +293,7 @@ bool BasisStep::maximise_dual(const Eigen::MatrixXd& target, double low, double 
     const double present_gap = std::fabs(gap());
     if (violation_ <= kTightViolation && present_gap <= kTightGap * objective) return true;
     const bool loose = violation_ <= kLooseViolation && present_gap <= kLooseGap * objective;
-    if (step == kNewtonSteps) return loose;
+    if (step == kNewtonSteps || work_ > kWork) return loose;
     ++iterations_;
     if (!newton_step(target, low, high)) return false;
   }
@@ -304,7 +307,8 @@ bool BasisStep::short_steps(const Eigen::MatrixXd& target, double low, double hi
   double h = std::min(0.5, 0.5 * low / distance);
   const double shortest = 1e-4 * h;
   bool moved = false;
-  for (int i = 0; i < kShortSteps && h >= shortest && iterations_ < kAllNewtonSteps; ++i) {
+  for (int i = 0;
+       i < kShortSteps && h >= shortest && iterations_ < kAllNewtonSteps && work_ < kWork; ++i) {
     near_target_ = solution + h * (target - solution);
     seed_working_set(solution);
     if (!maximise_dual(near_target_, low, high)) {
@@ -328,6 +332,7 @@ BasisPath BasisStep::solve(const std::vector<BasisStepTask>& tasks,
                            const Eigen::MatrixXd& start, double low, double high,
                            Eigen::MatrixXd& solution, bool fail_solver) {
   iterations_ = 0;
+  work_ = 0;
   violation_ = 0;
   solution = start;
   if (fail_solver) return BasisPath::kept;

@@ -107,6 +107,7 @@ class BasisStep {
   Eigen::MatrixXd point_;  // L̃ − Nλ
   Eigen::MatrixXd near_target_;
   long iterations_ = 0;
+  double work_ = 0;
   double violation_ = 0;
 };
 

@@ -12,7 +12,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // A row holds when it is violated by no more than this part of its bound (beside rounding).
 constexpr double kRowTolerance = 1e-13;
 // The ball search ends when the slack is this near to its limit, from inside.
-constexpr double kBallTolerance = 1e-12;
+constexpr double kBallTolerance = 1e-11;
 constexpr int kRefinements = 8;
 constexpr int kBallEvaluations = 100;
 
@@ -181,6 +181,35 @@ double CoefficientStep::ball_excess(const Eigen::VectorXd& bounds, double slack_
   return residual_.norm() - slack_limit;
 }
 
+// The root ν of ‖r − B s(ν)‖ = limit for the s(ν) of ball_excess() without rows:
+// y = (Wᵀs̃ + ν g)/(1 + νE) with g = WᵀBᵀr, and ‖r − B s‖² = ‖r‖² − 2 gᵀy + yᵀE y.
+double CoefficientStep::ball_multiplier_without_rows(const Eigen::VectorXd& bounds,
+                                                     double limit) const {
+  const Eigen::VectorXd& values = eigen_.eigenvalues();
+  const double square = bounds.squaredNorm();
+  const auto excess = [&](double multiplier) {
+    double sum = square;
+    for (Eigen::Index i = 0; i < values.size(); ++i) {
+      const double e = std::max(0.0, values[i]);
+      const double y =
+          (rotated_target_[i] + multiplier * rotated_bounds_[i]) / (1 + multiplier * e);
+      sum += y * (e * y - 2 * rotated_bounds_[i]);
+    }
+    return std::sqrt(std::max(0.0, sum)) - limit;
+  };
+  double high = 1 / values[values.size() - 1];
+  double low = 0;
+  for (int i = 0; i < 60 && excess(high) > 0; ++i) {
+    low = high;
+    high *= 8;
+  }
+  for (int i = 0; i < 60 && high - low > 1e-16 * high; ++i) {
+    const double middle = 0.5 * (low + high);
+    (excess(middle) > 0 ? low : high) = middle;
+  }
+  return high;
+}
+
 bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::VectorXd& bounds,
                                  double slack_limit,
                                  const Eigen::Ref<const Eigen::VectorXd>& target,
@@ -195,19 +224,21 @@ bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::Vect
   const double largest = eigen_.eigenvalues()[eigen_.eigenvalues().size() - 1];
   if (!(largest > 0)) return false;
 
-  // The excess falls with ν. First a ν with no excess, from the last solution or by growth, then
-  // the secant on 1/‖r‖, which is nearly linear in ν, kept inside the bracket (Illinois).
+  // The excess falls with ν. Without rows it is known in closed form, which gives the first guess,
+  // and the answer if no row binds there. Else grow or shrink from it to a bracket.
+  double high = ball_multiplier_without_rows(bounds, slack_limit * (1 - 0.5 * kBallTolerance));
+  if (!(high > 0)) high = 1 / largest;
   double low = 0;
   double low_value = residual_.norm() - slack_limit;
-  double high = memory.ball_multiplier > 0 ? memory.ball_multiplier : 1 / largest;
   double high_value = ball_excess(bounds, slack_limit, high, memory);
-  for (int i = 0; i < 40 && high_value > 0; ++i) {
+  for (int i = 0; i < 60 && high_value > 0; ++i) {
     low = high;
     low_value = high_value;
-    high *= 8;
+    high *= i < 4 ? 1.5 : 8.0;
     high_value = ball_excess(bounds, slack_limit, high, memory);
   }
   if (!(high_value <= 0)) return false;
+  // Then the secant on 1/‖r‖, which is nearly linear in ν, kept inside the bracket (Illinois).
   const auto merit = [&](double excess) { return excess / (slack_limit + excess); };
   double low_merit = merit(low_value);
   double high_merit = merit(high_value);
@@ -234,7 +265,6 @@ bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::Vect
   }
   if (evaluated != high) high_value = ball_excess(bounds, slack_limit, high, memory);
   if (!(high_value <= 0)) return false;
-  memory.ball_multiplier = high;
   x_.array() /= diagonal_.array();
   solution.noalias() = vectors * x_;
   return true;

@@ -22,7 +22,6 @@ enum class CoefficientPath {
 /// What one task's solution passes on to its next one. Only speed depends on it.
 struct CoefficientMemory {
   std::vector<int> active_rows;
-  double ball_multiplier = 0;
 };
 
 /// The S-step for one task (the cone program of the paper, with its anchor corrected):
@@ -48,6 +47,7 @@ class CoefficientStep {
                   Eigen::Ref<Eigen::VectorXd> solution);
   double ball_excess(const Eigen::VectorXd& bounds, double slack_limit, double multiplier,
                      CoefficientMemory& memory);
+  double ball_multiplier_without_rows(const Eigen::VectorXd& bounds, double limit) const;
   void load_rows(const RowMajorMatrix& b_rows, const Eigen::VectorXd& bounds);
   void reserve(long rows, long size);
   void collect_products(int row);

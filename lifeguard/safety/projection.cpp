@@ -13,7 +13,7 @@ namespace lifeguard {
 namespace {
 
 constexpr double kNearlyActive = 1e-6;
-constexpr double kLittleGain = 0.5;
+constexpr double kLittleGain = 0.9;
 
 // What a broken solver might hand on.
 void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
@@ -92,7 +92,6 @@ void Projection::tighten(const std::vector<ProjectionTask>& tasks) {
     }
     step_tasks_[t] = {&task.rows(), &task.row_lengths(), &bounds_[t], slack_limits_[t]};
     memories_[t].active_rows.clear();
-    memories_[t].ball_multiplier = 0;
   }
 }
 
@@ -139,6 +138,18 @@ double Projection::retract(const ProjectionTask& task, double basis_length,
   return 0;
 }
 
+// Bounds with room for twice the rounding errors of an s with ‖L‖_F ‖s‖ = reach. False when that is
+// most of the bounds.
+bool Projection::make_room(const ProjectionTask& task, std::size_t index, double reach, long k) {
+  const double error = rounding_bound(task.anchor().size(), k, reach);
+  roomy_bounds_ = bounds_[index] - 2 * error * task.row_lengths();
+  if (!(roomy_bounds_.array() > 0.5 * bounds_[index].array()).all()) return false;
+  roomy_slack_limit_ = slack_limits_[index];
+  if (!task.has_ball()) return true;
+  roomy_slack_limit_ -= 4 * error * task.row_lengths().norm();
+  return roomy_slack_limit_ > roomy_bounds_.norm();
+}
+
 void Projection::coefficient_step(const ProjectionTask& task, std::size_t index,
                                   double basis_length,
                                   const Eigen::Ref<const Eigen::VectorXd>& target, Point& point) {
@@ -166,6 +177,15 @@ void Projection::coefficient_step(const ProjectionTask& task, std::size_t index,
     path = coefficient_step_.solve(b_rows_, bounds, slack_limits_[index], target, memory,
                                    coefficients, wrong == ProjectionFault::failure);
     result_.coefficient_iterations += coefficient_step_.iterations();
+    // In thin sets and for long s the rounding errors exceed the margin: solve once more with room
+    // for them, since scaling back would cost far more.
+    if (path != CoefficientPath::scaled && coefficients.allFinite() &&
+        !verifier_.margin(task, point.basis, basis_length, coefficients).safe() &&
+        make_room(task, index, basis_length * coefficients.norm(), point.basis.cols())) {
+      path = coefficient_step_.solve(b_rows_, roomy_bounds_, roomy_slack_limit_, target, memory,
+                                     coefficients, wrong == ProjectionFault::failure);
+      result_.coefficient_iterations += coefficient_step_.iterations();
+    }
     result_.coefficient_paths.rows += path == CoefficientPath::rows;
     result_.coefficient_paths.ball += path == CoefficientPath::ball;
     result_.coefficient_paths.scaled += path == CoefficientPath::scaled;

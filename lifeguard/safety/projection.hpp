@@ -134,6 +134,7 @@ class Projection {
                 const Eigen::MatrixXd& target_coefficients, Point& point);
   void coefficient_step(const ProjectionTask& task, std::size_t index, double basis_length,
                         const Eigen::Ref<const Eigen::VectorXd>& target, Point& point);
+  bool make_room(const ProjectionTask& task, std::size_t index, double reach, long k);
   double retract(const ProjectionTask& task, double basis_length, const Eigen::MatrixXd& basis,
                  Eigen::Ref<Eigen::VectorXd> coefficients);
   double objective(const Eigen::MatrixXd& basis, const Eigen::MatrixXd& coefficients,
@@ -152,6 +153,8 @@ class Projection {
   std::vector<CoefficientMemory> memories_;
   std::vector<Eigen::VectorXd> bounds_;  // tightened
   std::vector<double> slack_limits_;
+  Eigen::VectorXd roomy_bounds_;
+  double roomy_slack_limit_ = 0;
   std::vector<BasisStepTask> step_tasks_;
   RowMajorMatrix b_rows_;
   Eigen::VectorXd policy_;

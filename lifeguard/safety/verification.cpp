@@ -41,7 +41,8 @@ ProjectionTask::ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eig
   row_lengths_ = rows_.rowwise().norm() * kLengthRoundUp;
   anchor_length_ = anchor_.norm() * kLengthRoundUp;
   reduced_ = limits_ - rows_ * anchor_;
-  const double part = rounding_part(rows_.cols(), 0);
+  // Twice what the verifier will allow for the anchor, with k at most d.
+  const double part = 2 * rounding_part(rows_.cols(), rows_.cols());
   for (Eigen::Index i = 0; i < reduced_.size(); ++i) {
     reduced_[i] -= part * (row_lengths_[i] * anchor_length_ + std::fabs(limits_[i])) + kTiny;
     require(reduced_[i] > 0, indexed("limits", i), limits_[i],
@@ -54,6 +55,8 @@ ProjectionTask::ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eig
 }
 
 double rounded_up_length(const Eigen::MatrixXd& basis) { return basis.norm() * kLengthRoundUp; }
+
+double rounding_bound(long d, long k, double length) { return rounding_part(d, k) * length; }
 
 TaskMargin TaskVerifier::margin(const ProjectionTask& task, const Eigen::MatrixXd& basis,
                                 double basis_length,

@@ -46,6 +46,9 @@ struct TaskMargin {
   bool safe() const { return row_margin > 0 && slack_margin > 0; }
 };
 
+/// The verifier's rounding error of a row of length 1, for `length` = ‖ᾱ‖ + ‖L‖_F ‖s‖.
+double rounding_bound(long d, long k, double length);
+
 /// ‖L‖_F, rounded up.
 double rounded_up_length(const Eigen::MatrixXd& basis);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes basis_step_reference.txt: L-steps with the distance that a general conic solver reaches.
 
-    python3 -m venv venv && venv/bin/pip install numpy clarabel
+    python3 -m venv venv && venv/bin/pip install numpy scipy clarabel
     venv/bin/python tests/data/make_basis_step_reference.py tests/data/basis_step_reference.txt
 
 The program  min |L - target|^2  with  A_t L s_t <= r_t,  |r_t - A_t L s_t| <= c_t,
@@ -29,7 +29,8 @@ def svec_rows(n, entry):
     return rows
 
 
-def convex_step(tasks, s, target, q_factor, low, high):
+def convex_program(tasks, s, target, q_factor, low, high):
+    """P, q, A, b, cones of Clarabel's form; x is L by columns."""
     d, k = target.shape
     n = d * k  # x = L by columns
     index = lambda i, j: j * d + i
@@ -72,15 +73,22 @@ def convex_step(tasks, s, target, q_factor, low, high):
     b += svec_rows(d + k, lambda i, j: np.array(high if i == j else 0.0))
     cones.append(clarabel.PSDTriangleConeT(d + k))
 
+    return (sparse.identity(n, format="csc"), -target.T.ravel(), sparse.csc_matrix(np.array(a)),
+            np.array([float(v) for v in b]), cones)
+
+
+def solve(program):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-    solver = clarabel.DefaultSolver(
-        sparse.identity(n, format="csc"), -target.T.ravel(), sparse.csc_matrix(np.array(a)),
-        np.array([float(v) for v in b]), cones, settings)
-    solution = solver.solve()
+    solution = clarabel.DefaultSolver(*program, settings).solve()
     assert "Solved" in str(solution.status), solution.status
-    return np.array(solution.x).reshape(k, d).T
+    return np.array(solution.x)
+
+
+def convex_step(tasks, s, target, q_factor, low, high):
+    d, k = target.shape
+    return solve(convex_program(tasks, s, target, q_factor, low, high)).reshape(k, d).T
 
 
 def reference(tasks, s, start, target, low, high):
