@@ -1,5 +1,6 @@
 #include "lifeguard/lifelong/learner.hpp"
 
+#include <algorithm>
 #include <istream>
 #include <ostream>
 #include <utility>
@@ -57,13 +58,17 @@ void describe(Archive& archive, BaseLearnerSettings& s) {
 
 template <class Archive>
 void describe(Archive& archive, LearnerSettings& s) {
-  describe(archive, s.base_learner);
+  describe(archive, s.round.base_learner);
+  archive.field("failure_horizon", s.round.adaptation.failure_horizon);
+  archive.field("trust_region_per_step", s.round.adaptation.trust_region_per_step);
+  archive.field("newton_limit", s.round.adaptation.newton_limit);
   archive.field("basis_size", s.basis_size);
   archive.field("zeta", s.zeta);
   enum_field(archive, "update", s.update, 2);
   archive.field("initial_share", s.linearised.initial_share);
   archive.field("share_decay", s.linearised.share_decay);
   archive.field("minimum_share", s.linearised.minimum_share);
+  archive.field("own_memory", s.linearised.own_memory);
   enum_field(archive, "step", s.alternation.step, 3);
   enum_field(archive, "rate", s.alternation.rate, 2);
   archive.field("rate_scale", s.alternation.rate_scale);
@@ -88,6 +93,7 @@ void LearnerSettings::validate(int parameters) const {
   require(basis_size >= 0 && basis_size <= parameters, "basis_size", basis_size,
           "must lie between 0 and the number of policy parameters");
   require_positive("zeta", zeta);
+  round.validate();
   linearised.validate();
   alternation.validate();
   regularisation.validate();
@@ -95,17 +101,21 @@ void LearnerSettings::validate(int parameters) const {
 }
 
 Learner::Learner(int features, int actions, const LearnerSettings& settings)
-    : PolicyLearner(features, actions, settings.base_learner),
+    : PolicyLearner(features, actions, settings.round),
       settings_(checked(settings, features * actions)),
       knowledge_(features * actions, columns(settings, features * actions), settings.zeta),
       next_(knowledge_),
       next_loss_(features, features * actions),
+      next_gradient_(features, features * actions),
+      metric_factor_(features, features),
+      own_step_(features * actions),
       linearised_(features * actions, columns(settings, features * actions)),
       alternation_(features, actions, columns(settings, features * actions)) {}
 
 void Learner::append_task(const Eigen::VectorXd& anchor) {
   knowledge_.add_task(anchor);
   losses_.emplace_back(features(), parameters());
+  gradients_.emplace_back(features(), parameters());
 }
 
 void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
@@ -121,15 +131,37 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
   if (projection_) projection_(knowledge_, next_);
   // From here on nothing can fail.
   std::swap(knowledge_, next_);
-  if (settings_.update == UpdateRule::alternating) std::swap(losses_[task], next_loss_);
+  if (settings_.update == UpdateRule::alternating) {
+    std::swap(losses_[task], next_loss_);
+  } else {
+    std::swap(gradients_[task], next_gradient_);
+  }
   return RoundStatus::ok;
 }
 
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
   const double share = settings_.linearised.share(rounds(), tasks());
-  const bool solved =
-      linearised_.update(share, loss, task, next_) == LinearisedStatus::ok && is_finite(next_);
+  next_gradient_ = gradients_[task];
+  const bool pooled =
+      next_gradient_.add(settings_.linearised.own_memory, loss) &&
+      next_gradient_.step(step_radius(task, loss), shrinkage_floor(), metric_factor_, own_step_);
+  const bool solved = linearised_.update(share, loss, task, next_, pooled ? &own_step_ : nullptr) ==
+                          LinearisedStatus::ok &&
+                      is_finite(next_);
   return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+double Learner::step_radius(int task, const RoundLoss& loss) {
+  // The base learner stepped by ½ΔᵀΓΔ = radius · shrinkage².
+  knowledge_.policy_parameters(task, own_step_);
+  own_step_ -= loss.target;
+  const double shrinkage = std::max(shrinkage_floor(), 1 - loss.noise_share);
+  double squares = 0;
+  for (int start = 0; start < parameters(); start += features()) {
+    const auto block = own_step_.segment(start, features());
+    for (int j = 0; j < features(); ++j) squares += block(j) * loss.curvature.col(j).dot(block);
+  }
+  return 0.5 * squares / (shrinkage * shrinkage);
 }
 
 RoundStatus Learner::solve_alternating(int task, const RoundLoss& loss) {
@@ -163,6 +195,10 @@ void Learner::save(std::ostream& out) const {
     writer.field("visits", task_states()[t].visits);
     writer.field("curvature", losses_[t].curvature);
     writer.field("linear", losses_[t].linear);
+    writer.field("gradient", gradients_[t].gradient);
+    writer.field("metric", gradients_[t].metric);
+    writer.field("weight", gradients_[t].weight);
+    writer.field("noise", gradients_[t].noise);
   }
 }
 
@@ -196,16 +232,26 @@ Learner Learner::load(std::istream& in) {
   for (int t = 0; t < tasks; ++t) {
     TaskState& state = states.emplace_back();
     SummedLoss& loss = learner.losses_.emplace_back();
+    GradientMemory& gradient = learner.gradients_.emplace_back();
     reader.field("task", state.id);
     reader.field("sigma", state.sigma);
     reader.field("visits", state.visits);
     reader.field("curvature", loss.curvature);
     reader.field("linear", loss.linear);
+    reader.field("gradient", gradient.gradient);
+    reader.field("metric", gradient.metric);
+    reader.field("weight", gradient.weight);
+    reader.field("noise", gradient.noise);
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     require(loss.curvature.rows() == features && loss.curvature.cols() == features, "curvature",
             static_cast<double>(loss.curvature.rows()), "must have one row for each feature");
     require_size("linear", loss.linear.size(), learner.parameters());
+    require(gradient.metric.rows() == features && gradient.metric.cols() == features, "metric",
+            static_cast<double>(gradient.metric.rows()), "must have one row for each feature");
+    require_size("gradient", gradient.gradient.size(), learner.parameters());
+    require_not_negative("weight", gradient.weight);
+    require_not_negative("noise", gradient.noise);
   }
   learner.restore_tasks(std::move(states), rounds);
   learner.knowledge_ = knowledge;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lifeguard/lifelong/alternation.hpp"
+#include "lifeguard/lifelong/gradient_memory.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
 #include "lifeguard/lifelong/linearised.hpp"
 #include "lifeguard/lifelong/objective.hpp"
@@ -21,7 +22,7 @@ enum class UpdateRule {
 };
 
 struct LearnerSettings {
-  BaseLearnerSettings base_learner;
+  RoundSettings round;
   /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
   /// fewer, and docs/learning.md has the numbers.
   int basis_size = 0;
@@ -68,17 +69,27 @@ class Learner : public PolicyLearner {
  private:
   void append_task(const Eigen::VectorXd& anchor) override;
   RoundStatus update(int task, const RoundLoss& loss) override;
+  /// A new task may take large steps, however experienced the learner is.
+  double visits_before(int task) const override {
+    return static_cast<double>(task_states()[task].visits);
+  }
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
+  double step_radius(int task, const RoundLoss& loss);
+  double shrinkage_floor() const { return settings_.round.base_learner.step.shrinkage_floor; }
 
   LearnerSettings settings_;
   Projection projection_;
   Knowledge knowledge_;
-  std::vector<SummedLoss> losses_;  // q_t
+  std::vector<SummedLoss> losses_;         // q_t, of the alternating rule
+  std::vector<GradientMemory> gradients_;  // of the linearised rule
   // The round in the making; it becomes the knowledge at the end or not at all.
   Knowledge next_;
   SummedLoss next_loss_;
+  GradientMemory next_gradient_;
+  Eigen::MatrixXd metric_factor_;  // features × features
+  Eigen::VectorXd own_step_;
   LinearisedUpdate linearised_;
   Alternation alternation_;
 };
