@@ -17,7 +17,7 @@ struct AdaptationSettings {
   /// The trust region for each live step, in nats: δ = this times the mean number of live steps of
   /// the batch. The mean action then moves by √(2 · this) standard deviations of the exploration
   /// noise, whatever the horizon. ≥ 0; 0 leaves the base learner's δ alone.
-  double trust_region_per_step = 1.2;
+  double trust_region_per_step = 1.8;
   /// The largest step as a multiple of the Newton step, which goes to where the batch's own
   /// curvature in the actions puts the minimum: a trust region alone keeps stepping as far when the
   /// minimum is near. ≥ 0; 0 means no limit.

@@ -19,6 +19,13 @@ bool GradientMemory::add(double memory, const RoundLoss& loss) {
   return true;
 }
 
+void GradientMemory::forget() {
+  gradient.setZero();
+  metric.setZero();
+  weight = 0;
+  noise = 0;
+}
+
 bool GradientMemory::step(double radius, double floor, Eigen::MatrixXd& factor,
                           Eigen::VectorXd& step) const {
   factor = metric / weight;

@@ -26,6 +26,9 @@ struct GradientMemory {
   /// Adds a round. False, and nothing is added, if the loss does not tell its gradient and noise.
   bool add(double memory, const RoundLoss& loss);
 
+  /// As if no round had been added.
+  void forget();
+
   /// The natural step along the pooled gradient with ½ΔᵀFΔ = radius · shrinkage², where shrinkage
   /// is max(floor, 1 - noise / q), as a base learner takes it. False if the metric is singular.
   bool step(double radius, double floor, Eigen::MatrixXd& factor, Eigen::VectorXd& step) const;

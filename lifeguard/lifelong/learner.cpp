@@ -1,7 +1,9 @@
 #include "lifeguard/lifelong/learner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
+#include <limits>
 #include <ostream>
 #include <utility>
 
@@ -69,6 +71,7 @@ void describe(Archive& archive, LearnerSettings& s) {
   archive.field("share_decay", s.linearised.share_decay);
   archive.field("minimum_share", s.linearised.minimum_share);
   archive.field("own_memory", s.linearised.own_memory);
+  archive.field("retreat_factor", s.linearised.retreat_factor);
   enum_field(archive, "step", s.alternation.step, 3);
   enum_field(archive, "rate", s.alternation.rate, 2);
   archive.field("rate_scale", s.alternation.rate_scale);
@@ -116,6 +119,10 @@ void Learner::append_task(const Eigen::VectorXd& anchor) {
   knowledge_.add_task(anchor);
   losses_.emplace_back(features(), parameters());
   gradients_.emplace_back(features(), parameters());
+  lowest_costs_.conservativeResize(tasks() + 1);
+  lowest_costs_(tasks()) = std::numeric_limits<double>::infinity();
+  lowest_policies_.conservativeResize(parameters(), tasks() + 1);
+  lowest_policies_.col(tasks()) = anchor;
 }
 
 void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
@@ -130,6 +137,10 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
   if (status != RoundStatus::ok) return status;
   if (projection_) projection_(knowledge_, next_);
   // From here on nothing can fail.
+  if (loss.mean_cost < lowest_costs_(task)) {
+    lowest_costs_(task) = loss.mean_cost;
+    knowledge_.policy_parameters(task, lowest_policies_.col(task));
+  }
   std::swap(knowledge_, next_);
   if (settings_.update == UpdateRule::alternating) {
     std::swap(losses_[task], next_loss_);
@@ -140,8 +151,17 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
 }
 
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
-  const double share = settings_.linearised.share(rounds(), tasks());
   next_gradient_ = gradients_[task];
+  if (astray(task, loss)) {
+    next_gradient_.forget();
+    knowledge_.policy_parameters(task, own_step_);
+    own_step_ = lowest_policies_.col(task) - own_step_;
+    const bool solved =
+        linearised_.update(0.0, loss, task, next_, &own_step_) == LinearisedStatus::ok &&
+        is_finite(next_);
+    return solved ? RoundStatus::ok : RoundStatus::singular;
+  }
+  const double share = settings_.linearised.share(rounds(), tasks());
   const bool pooled =
       next_gradient_.add(settings_.linearised.own_memory, loss) &&
       next_gradient_.step(step_radius(task, loss), shrinkage_floor(), metric_factor_, own_step_);
@@ -149,6 +169,11 @@ RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
                           LinearisedStatus::ok &&
                       is_finite(next_);
   return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+bool Learner::astray(int task, const RoundLoss& loss) const {
+  const double lowest = lowest_costs_(task);
+  return loss.mean_cost - lowest > (settings_.linearised.retreat_factor - 1) * std::abs(lowest);
 }
 
 double Learner::step_radius(int task, const RoundLoss& loss) {
@@ -199,6 +224,8 @@ void Learner::save(std::ostream& out) const {
     writer.field("metric", gradients_[t].metric);
     writer.field("weight", gradients_[t].weight);
     writer.field("noise", gradients_[t].noise);
+    writer.field("lowest_cost", lowest_costs_(t));
+    writer.field("lowest_policy", Eigen::VectorXd(lowest_policies_.col(t)));
   }
 }
 
@@ -228,6 +255,8 @@ Learner Learner::load(std::istream& in) {
   require_size("basis (rows)", knowledge.parameters(), learner.parameters());
   require_size("basis (columns)", knowledge.basis_size(), columns(settings, learner.parameters()));
   require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  learner.lowest_costs_.resize(tasks);
+  learner.lowest_policies_.resize(learner.parameters(), tasks);
   std::vector<TaskState> states;
   for (int t = 0; t < tasks; ++t) {
     TaskState& state = states.emplace_back();
@@ -242,6 +271,13 @@ Learner Learner::load(std::istream& in) {
     reader.field("metric", gradient.metric);
     reader.field("weight", gradient.weight);
     reader.field("noise", gradient.noise);
+    reader.field("lowest_cost", learner.lowest_costs_(t));
+    Eigen::VectorXd lowest_policy;
+    reader.field("lowest_policy", lowest_policy);
+    require_size("lowest_policy", lowest_policy.size(), learner.parameters());
+    learner.lowest_policies_.col(t) = lowest_policy;
+    require(!std::isnan(learner.lowest_costs_(t)), "lowest_cost", learner.lowest_costs_(t),
+            "must be a number");
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     require(loss.curvature.rows() == features && loss.curvature.cols() == features, "curvature",

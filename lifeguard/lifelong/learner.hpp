@@ -76,6 +76,7 @@ class Learner : public PolicyLearner {
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
+  bool astray(int task, const RoundLoss& loss) const;
   double step_radius(int task, const RoundLoss& loss);
   double shrinkage_floor() const { return settings_.round.base_learner.step.shrinkage_floor; }
 
@@ -84,6 +85,8 @@ class Learner : public PolicyLearner {
   Knowledge knowledge_;
   std::vector<SummedLoss> losses_;         // q_t, of the alternating rule
   std::vector<GradientMemory> gradients_;  // of the linearised rule
+  Eigen::VectorXd lowest_costs_;           // of each task's rounds; infinite before the first
+  Eigen::MatrixXd lowest_policies_;        // the policies that had them, d × T
   // The round in the making; it becomes the knowledge at the end or not at all.
   Knowledge next_;
   SummedLoss next_loss_;

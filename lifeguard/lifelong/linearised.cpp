@@ -15,6 +15,7 @@ void LinearisedSettings::validate() const {
   require(minimum_share >= 0 && minimum_share <= 1, "minimum_share", minimum_share,
           "must lie in [0, 1]");
   require(own_memory >= 0 && own_memory < 1, "own_memory", own_memory, "must lie in [0, 1)");
+  require(retreat_factor > 1, "retreat_factor", retreat_factor, "must be greater than 1");
 }
 
 double LinearisedSettings::share(long rounds_before, int tasks) const {
