@@ -57,9 +57,11 @@ std::vector<Variant> variants() {
       {"default without step mean", parts(true, false, true, true, 0.99, 0.9)},
       {"discount 0.9, trace 0.7", parts(true, true, true, true, 0.9, 0.7)},
   };
-  Variant every{"default, baseline from every step", {}};
-  every.settings.baseline_stride = 1;
-  list.push_back(every);
+  for (const int stride : {1, 3, 10}) {
+    Variant other{fmt::format("default, baseline stride {}", stride), {}};
+    other.settings.baseline_stride = stride;
+    list.push_back(other);
+  }
   Variant sweeps{"default, 3 baseline sweeps", {}};
   sweeps.settings.baseline_sweeps = 3;
   list.push_back(sweeps);

@@ -11,7 +11,11 @@ function(lifeguard_enable_warnings target)
             -Wnon-virtual-dtor
             -Woverloaded-virtual
             -Wold-style-cast
-            -Wdouble-promotion)
+            -Wdouble-promotion
+            # GCC 12 sees these in std::string's own code.
+            -Wno-array-bounds
+            -Wno-stringop-overflow
+            -Wno-restrict)
   if(LIFEGUARD_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

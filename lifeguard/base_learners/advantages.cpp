@@ -72,10 +72,17 @@ void fit_values(const Trajectories& t, const AdvantageSettings& settings, bool f
   } else {
     w.baseline.refit(t, w.advantages.data());
   }
+  // V = v + (mean of the returns - mean of v), both over the step or both over the batch.
+  const double batch_mean = w.baseline.mean_value();
   for (int m = 0; m < t.steps(); ++m) {
     double* v = row(w.values, t, m);
-    w.baseline.values(t, m, w.live[m], v);
-    for (int i = 0; i < t.count(); ++i) v[i] += w.means[m];
+    w.baseline.values(t, m, v);
+    double mean = batch_mean;
+    if (settings.step_mean && w.live[m] > 0) {
+      mean = sum_live(v, w.lengths.data(), m, width) / w.live[m];
+    }
+    const double shift = w.means[m] - mean;
+    for (std::size_t i = 0; i < width; ++i) v[i] += shift;
   }
 }
 

@@ -29,7 +29,7 @@ struct AdvantageSettings {
   /// λ-returns A + V of the one before, whose fixed point is LSTD(λ).
   int baseline_sweeps = 1;
   /// The fit uses every baseline_stride-th step; neighbouring steps say nearly the same.
-  int baseline_stride = 3;
+  int baseline_stride = 5;
   /// Shift and scale to mean 0 and variance 1 over all live steps.
   bool normalise = true;
 

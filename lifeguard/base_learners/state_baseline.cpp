@@ -160,17 +160,14 @@ void StateBaseline::solve() {
   }
 }
 
-void StateBaseline::values(const Trajectories& trajectories, int m, double live, double* v) const {
+void StateBaseline::values(const Trajectories& trajectories, int m, double* v) const {
   evaluate_quadratic(trajectories, m, coefficients_.data(), v);
+}
+
+double StateBaseline::mean_value() const {
   double mean = 0;
-  if (!centre_each_step_) {
-    for (Eigen::Index p = 0; p < means_.size(); ++p) mean += coefficients_(p) * means_(p);
-  } else if (live > 0) {
-    // Where no longer live all features are zero, and so is v.
-    for (int i = 0; i < trajectories.count(); ++i) mean += v[i];
-    mean /= live;
-  }
-  for (int i = 0; i < trajectories.count(); ++i) v[i] -= mean;
+  for (Eigen::Index p = 0; p < means_.size(); ++p) mean += coefficients_(p) * means_(p);
+  return mean;
 }
 
 }  // namespace lifeguard

@@ -23,9 +23,10 @@ class StateBaseline {
            const double* numbers);
   /// The same for other numbers of the same batch.
   void refit(const Trajectories& trajectories, const double* numbers);
-  /// v(x) less its mean, of the step or of the batch, for all trajectories at step m, of which
-  /// `live` are live. Meaningless where no longer live.
-  void values(const Trajectories& trajectories, int m, double live, double* v) const;
+  /// v(x) of all trajectories at step m; zero where no longer live.
+  void values(const Trajectories& trajectories, int m, double* v) const;
+  /// The mean of v over the steps of the fit.
+  double mean_value() const;
 
   int terms() const { return static_cast<int>(coefficients_.size()); }
   const Eigen::VectorXd& coefficients() const { return coefficients_; }

@@ -9,8 +9,8 @@ namespace lifeguard {
 /// PG: every task learns alone, from its anchor. Nothing is shared.
 class IndependentLearner : public PolicyLearner {
  public:
-  IndependentLearner(int features, int actions, const BaseLearnerSettings& base_learner = {})
-      : PolicyLearner(features, actions, base_learner), policies_(features * actions, 0) {}
+  IndependentLearner(int features, int actions, const RoundSettings& round = {})
+      : PolicyLearner(features, actions, round), policies_(features * actions, 0) {}
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {
     alpha = policies_.col(task);

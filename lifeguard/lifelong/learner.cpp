@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
 #include <istream>
+#include <limits>
 #include <ostream>
 #include <utility>
 
@@ -61,13 +64,18 @@ void describe(Archive& archive, BaseLearnerSettings& s) {
 
 template <class Archive>
 void describe(Archive& archive, LearnerSettings& s) {
-  describe(archive, s.base_learner);
+  describe(archive, s.round.base_learner);
+  archive.field("failure_horizon", s.round.adaptation.failure_horizon);
+  archive.field("trust_region_per_step", s.round.adaptation.trust_region_per_step);
+  archive.field("newton_limit", s.round.adaptation.newton_limit);
   archive.field("basis_size", s.basis_size);
   archive.field("zeta", s.zeta);
   enum_field(archive, "update", s.update, 2);
   archive.field("initial_share", s.linearised.initial_share);
   archive.field("share_decay", s.linearised.share_decay);
   archive.field("minimum_share", s.linearised.minimum_share);
+  archive.field("own_memory", s.linearised.own_memory);
+  archive.field("retreat_factor", s.linearised.retreat_factor);
   enum_field(archive, "step", s.alternation.step, 3);
   enum_field(archive, "rate", s.alternation.rate, 2);
   archive.field("rate_scale", s.alternation.rate_scale);
@@ -121,6 +129,7 @@ void LearnerSettings::validate(int parameters) const {
   require(basis_size >= 0 && basis_size <= parameters, "basis_size", basis_size,
           "must lie between 0 and the number of policy parameters");
   require_positive("zeta", zeta);
+  round.validate();
   linearised.validate();
   alternation.validate();
   regularisation.validate();
@@ -128,12 +137,15 @@ void LearnerSettings::validate(int parameters) const {
 }
 
 Learner::Learner(int features, int actions, const LearnerSettings& settings)
-    : PolicyLearner(features, actions, settings.base_learner),
+    : PolicyLearner(features, actions, settings.round),
       settings_(checked(settings, features * actions)),
       safeguard_(settings.projection),
       knowledge_(features * actions, columns(settings, features * actions), settings.zeta),
       next_(knowledge_),
       next_loss_(features, features * actions),
+      next_gradient_(features, features * actions),
+      metric_factor_(features, features),
+      own_step_(features * actions),
       linearised_(features * actions, columns(settings, features * actions)),
       alternation_(features, actions, columns(settings, features * actions)) {}
 
@@ -168,13 +180,18 @@ void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set
   last.coefficients.rightCols(1).setZero();
   try {
     safeguard_.protect(last, wanted);
-    losses_.emplace_back(features(), parameters());
   } catch (...) {
     safeguard_.remove_last_task();
     throw;
   }
   next_ = wanted;
   knowledge_ = std::move(wanted);
+  losses_.emplace_back(features(), parameters());
+  gradients_.emplace_back(features(), parameters());
+  lowest_costs_.conservativeResize(tasks() + 1);
+  lowest_costs_(tasks()) = std::numeric_limits<double>::infinity();
+  lowest_policies_.conservativeResize(parameters(), tasks() + 1);
+  lowest_policies_.col(tasks()) = anchor;
 }
 
 void Learner::set_safe_set(std::string_view id, const SafeSet& safe_set,
@@ -218,16 +235,56 @@ RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& sa
   if (status != RoundStatus::ok) return status;
   safeguard = safeguard_.protect(knowledge_, next_);
   // From here on nothing can fail.
+  if (loss.mean_cost < lowest_costs_(task)) {
+    lowest_costs_(task) = loss.mean_cost;
+    knowledge_.policy_parameters(task, lowest_policies_.col(task));
+  }
   std::swap(knowledge_, next_);
-  if (settings_.update == UpdateRule::alternating) std::swap(losses_[task], next_loss_);
+  if (settings_.update == UpdateRule::alternating) {
+    std::swap(losses_[task], next_loss_);
+  } else {
+    std::swap(gradients_[task], next_gradient_);
+  }
   return RoundStatus::ok;
 }
 
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
+  next_gradient_ = gradients_[task];
+  if (astray(task, loss)) {
+    next_gradient_.forget();
+    knowledge_.policy_parameters(task, own_step_);
+    own_step_ = lowest_policies_.col(task) - own_step_;
+    const bool solved =
+        linearised_.update(0.0, loss, task, next_, &own_step_) == LinearisedStatus::ok &&
+        is_finite(next_);
+    return solved ? RoundStatus::ok : RoundStatus::singular;
+  }
   const double share = settings_.linearised.share(rounds(), tasks());
-  const bool solved =
-      linearised_.update(share, loss, task, next_) == LinearisedStatus::ok && is_finite(next_);
+  const bool pooled =
+      next_gradient_.add(settings_.linearised.own_memory, loss) &&
+      next_gradient_.step(step_radius(task, loss), shrinkage_floor(), metric_factor_, own_step_);
+  const bool solved = linearised_.update(share, loss, task, next_, pooled ? &own_step_ : nullptr) ==
+                          LinearisedStatus::ok &&
+                      is_finite(next_);
   return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+bool Learner::astray(int task, const RoundLoss& loss) const {
+  const double lowest = lowest_costs_(task);
+  return loss.mean_cost - lowest > (settings_.linearised.retreat_factor - 1) * std::abs(lowest);
+}
+
+double Learner::step_radius(int task, const RoundLoss& loss) {
+  // The base learner stepped by ½ΔᵀΓΔ = radius · shrinkage².
+  knowledge_.policy_parameters(task, own_step_);
+  own_step_ -= loss.target;
+  const double shrinkage = std::max(shrinkage_floor(), 1 - loss.noise_share);
+  double squares = 0;
+  for (int start = 0; start < parameters(); start += features()) {
+    const auto block = own_step_.segment(start, features());
+    for (int j = 0; j < features(); ++j) squares += block(j) * loss.curvature.col(j).dot(block);
+  }
+  return 0.5 * squares / (shrinkage * shrinkage);
 }
 
 RoundStatus Learner::solve_alternating(int task, const RoundLoss& loss) {
@@ -261,6 +318,12 @@ void Learner::save(std::ostream& out) const {
     writer.field("visits", task_states()[t].visits);
     writer.field("curvature", losses_[t].curvature);
     writer.field("linear", losses_[t].linear);
+    writer.field("gradient", gradients_[t].gradient);
+    writer.field("metric", gradients_[t].metric);
+    writer.field("weight", gradients_[t].weight);
+    writer.field("noise", gradients_[t].noise);
+    writer.field("lowest_cost", lowest_costs_(t));
+    writer.field("lowest_policy", Eigen::VectorXd(lowest_policies_.col(t)));
     const SafeSet& set = safe_sets()[t];
     writer.field("rows", set.rows());
     if (set.rows() == 0) continue;
@@ -298,20 +361,39 @@ Learner Learner::load(std::istream& in) {
   require_size("basis (rows)", knowledge.parameters(), learner.parameters());
   require_size("basis (columns)", knowledge.basis_size(), columns(settings, learner.parameters()));
   require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  learner.lowest_costs_.resize(tasks);
+  learner.lowest_policies_.resize(learner.parameters(), tasks);
   std::vector<TaskState> states;
   for (int t = 0; t < tasks; ++t) {
     TaskState& state = states.emplace_back();
     SummedLoss& loss = learner.losses_.emplace_back();
+    GradientMemory& gradient = learner.gradients_.emplace_back();
     reader.field("task", state.id);
     reader.field("sigma", state.sigma);
     reader.field("visits", state.visits);
     reader.field("curvature", loss.curvature);
     reader.field("linear", loss.linear);
+    reader.field("gradient", gradient.gradient);
+    reader.field("metric", gradient.metric);
+    reader.field("weight", gradient.weight);
+    reader.field("noise", gradient.noise);
+    reader.field("lowest_cost", learner.lowest_costs_(t));
+    Eigen::VectorXd lowest_policy;
+    reader.field("lowest_policy", lowest_policy);
+    require_size("lowest_policy", lowest_policy.size(), learner.parameters());
+    learner.lowest_policies_.col(t) = lowest_policy;
+    require(!std::isnan(learner.lowest_costs_(t)), "lowest_cost", learner.lowest_costs_(t),
+            "must be a number");
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     require(loss.curvature.rows() == features && loss.curvature.cols() == features, "curvature",
             static_cast<double>(loss.curvature.rows()), "must have one row for each feature");
     require_size("linear", loss.linear.size(), learner.parameters());
+    require(gradient.metric.rows() == features && gradient.metric.cols() == features, "metric",
+            static_cast<double>(gradient.metric.rows()), "must have one row for each feature");
+    require_size("gradient", gradient.gradient.size(), learner.parameters());
+    require_not_negative("weight", gradient.weight);
+    require_not_negative("noise", gradient.noise);
     learner.safeguard_.add_task(read_safe_set(reader, learner.parameters()),
                                 knowledge.anchors.col(t));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lifeguard/lifelong/alternation.hpp"
+#include "lifeguard/lifelong/gradient_memory.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
 #include "lifeguard/lifelong/linearised.hpp"
 #include "lifeguard/lifelong/objective.hpp"
@@ -23,7 +24,7 @@ enum class UpdateRule {
 };
 
 struct LearnerSettings {
-  BaseLearnerSettings base_learner;
+  RoundSettings round;
   /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
   /// fewer, and docs/learning.md has the numbers.
   int basis_size = 0;
@@ -86,17 +87,30 @@ class Learner : public PolicyLearner {
   RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
   Eigen::VectorXd choose_anchor_for(std::string_view id, const SafeSet& safe_set,
                                     const std::optional<Eigen::VectorXd>& given) const;
+  /// A new task may take large steps, however experienced the learner is.
+  double visits_before(int task) const override {
+    return static_cast<double>(task_states()[task].visits);
+  }
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
+  bool astray(int task, const RoundLoss& loss) const;
+  double step_radius(int task, const RoundLoss& loss);
+  double shrinkage_floor() const { return settings_.round.base_learner.step.shrinkage_floor; }
 
   LearnerSettings settings_;
   Safeguard safeguard_;
   Knowledge knowledge_;
-  std::vector<SummedLoss> losses_;  // q_t
+  std::vector<SummedLoss> losses_;         // q_t, of the alternating rule
+  std::vector<GradientMemory> gradients_;  // of the linearised rule
+  Eigen::VectorXd lowest_costs_;           // of each task's rounds; infinite before the first
+  Eigen::MatrixXd lowest_policies_;        // the policies that had them, d × T
   // The round in the making; it becomes the knowledge at the end or not at all.
   Knowledge next_;
   SummedLoss next_loss_;
+  GradientMemory next_gradient_;
+  Eigen::MatrixXd metric_factor_;  // features × features
+  Eigen::VectorXd own_step_;
   LinearisedUpdate linearised_;
   Alternation alternation_;
 };

@@ -14,6 +14,8 @@ void LinearisedSettings::validate() const {
   require_positive("share_decay", share_decay);
   require(minimum_share >= 0 && minimum_share <= 1, "minimum_share", minimum_share,
           "must lie in [0, 1]");
+  require(own_memory >= 0 && own_memory < 1, "own_memory", own_memory, "must lie in [0, 1)");
+  require(retreat_factor > 1, "retreat_factor", retreat_factor, "must be greater than 1");
 }
 
 double LinearisedSettings::share(long rounds_before, int tasks) const {
@@ -24,36 +26,47 @@ double LinearisedSettings::share(long rounds_before, int tasks) const {
 LinearisedUpdate::LinearisedUpdate(int parameters, int basis_size)
     : step_(parameters),
       curved_step_(parameters),
-      ds_(basis_size),
+      common_(basis_size),
+      whole_(basis_size),
       curved_basis_(parameters, basis_size),
       system_(basis_size, basis_size) {}
 
 LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, int task,
-                                          Knowledge& knowledge) {
+                                          Knowledge& knowledge, const Eigen::VectorXd* own_step) {
   Eigen::MatrixXd& basis = knowledge.basis;
   Eigen::MatrixXd& coefficients = knowledge.coefficients;
-  knowledge.policy_parameters(task, step_);
-  step_ = loss.target - step_;
-  apply_curvature(loss.curvature, step_, curved_step_);
   for (int j = 0; j < knowledge.basis_size(); ++j) {
     apply_curvature(loss.curvature, basis.col(j), curved_basis_.col(j));
   }
   system_.noalias() = basis.transpose() * curved_basis_;
-  ds_.noalias() = basis.transpose() * curved_step_;
   const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(system_);
   if (cholesky.info() != Eigen::Success) return LinearisedStatus::singular;
-  cholesky.solveInPlace(ds_);
 
+  knowledge.policy_parameters(task, step_);
+  step_ = loss.target - step_;
+  apply_curvature(loss.curvature, step_, curved_step_);
+  whole_.noalias() = basis.transpose() * curved_step_;
+  cholesky.solveInPlace(whole_);
+  common_ = share * whole_;
+  if (own_step != nullptr) {
+    step_ = share * step_ + (1 - share) * *own_step;
+    apply_curvature(loss.curvature, step_, curved_step_);
+    whole_.noalias() = basis.transpose() * curved_step_;
+    cholesky.solveInPlace(whole_);
+  }
   for (int t = 0; t < knowledge.tasks(); ++t) {
-    coefficients.col(t) += (t == task ? 1.0 : share) * ds_;
+    coefficients.col(t) += t == task ? whole_ : common_;
   }
   if (knowledge.basis_size() == knowledge.parameters()) return LinearisedStatus::ok;
-  step_.noalias() -= basis * ds_;
-  // L (s_t) grows by the whole rest if s_t is as long as the others are on average. A shorter s_t
+  step_.noalias() -= basis * whole_;
+  // L s_t grows by the whole rest if s_t is as long as the others are on average. A shorter s_t
   // takes a part of it only, or a small coefficient would turn the whole basis.
   const double mean_square = coefficients.squaredNorm() / knowledge.tasks();
   const double square = std::max(mean_square, coefficients.col(task).squaredNorm());
-  if (square > 0) basis.noalias() += step_ * (coefficients.col(task) / square).transpose();
+  if (square > 0) {
+    whole_ = coefficients.col(task) / square;
+    basis.noalias() += step_ * whole_.transpose();
+  }
   return LinearisedStatus::ok;
 }
 

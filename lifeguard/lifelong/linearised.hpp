@@ -13,9 +13,15 @@ struct LinearisedSettings {
   /// In [0, 1]. 1 treats the first steps as common to all tasks, which most of them are.
   double initial_share = 1.0;
   /// Visits to every task until the share has halved. > 0.
-  double share_decay = 6.0;
+  double share_decay = 3.0;
   /// In [0, 1]. What stays common for ever.
-  double minimum_share = 0.1;
+  double minimum_share = 0.0;
+  /// ρ of the task's own part of the step, GradientMemory. In [0, 1). 0 is the round alone.
+  double own_memory = 0.4;
+  /// A task that is found to cost more than this multiple of the lowest cost it was ever observed
+  /// at goes back to the policy which had that cost: the steps of other tasks have led it astray,
+  /// perhaps to where its own gradient says nothing any more (a saturated controller). > 1.
+  double retreat_factor = 2.0;
 
   double share(long rounds_before, int tasks) const;
   void validate() const;
@@ -32,18 +38,21 @@ enum class LinearisedStatus {
 /// and the natural metric Γ of the round's loss: a gradient step of the loss at the present θ moves
 /// α_t by Δ = α⁺ - α_t. The part of Δ that L can express goes to the coefficients,
 ///   ds = (LᵀΓL)⁻¹ LᵀΓ Δ,
-/// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. The part
-/// that L cannot express turns L along s_t.
+/// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. That
+/// rest may come from another step of the task's own, `own_step`, in place of Δ. The part of the
+/// task's step that L cannot express turns L along s_t.
 class LinearisedUpdate {
  public:
   LinearisedUpdate(int parameters, int basis_size);
 
-  LinearisedStatus update(double share, const RoundLoss& loss, int task, Knowledge& knowledge);
+  LinearisedStatus update(double share, const RoundLoss& loss, int task, Knowledge& knowledge,
+                          const Eigen::VectorXd* own_step = nullptr);
 
  private:
-  Eigen::VectorXd step_;          // Δ, then what L cannot express of it
-  Eigen::VectorXd curved_step_;   // ΓΔ
-  Eigen::VectorXd ds_;            // k
+  Eigen::VectorXd step_;         // of the task: w Δ + (1 - w) own step; then what L cannot express
+  Eigen::VectorXd curved_step_;  // Γ times a step
+  Eigen::VectorXd common_;       // k: what every task moves by
+  Eigen::VectorXd whole_;        // k: what the observed task moves by
   Eigen::MatrixXd curved_basis_;  // ΓL, d × k
   Eigen::MatrixXd system_;        // LᵀΓL, k × k
 };

@@ -18,7 +18,7 @@ void PgEllaSettings::validate(int parameters) const {
 }
 
 PgElla::PgElla(int features, int actions, const PgEllaSettings& settings)
-    : PolicyLearner(features, actions, settings.base_learner), settings_(settings) {
+    : PolicyLearner(features, actions, settings.round), settings_(settings) {
   settings.validate(parameters());
   const int k = settings.basis_size == 0 ? parameters() : settings.basis_size;
   basis_ = Eigen::MatrixXd::Zero(parameters(), k);

@@ -8,7 +8,7 @@
 namespace lifeguard {
 
 struct PgEllaSettings {
-  BaseLearnerSettings base_learner;
+  RoundSettings round;
   /// k, the number of columns of L, at most d; 0 means d.
   int basis_size = 0;
   /// Weight μ ≥ 0 of ‖s‖₁ in the coefficients' LASSO.

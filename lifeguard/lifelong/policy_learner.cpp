@@ -9,9 +9,23 @@
 
 namespace lifeguard {
 
-PolicyLearner::PolicyLearner(int features, int actions, const BaseLearnerSettings& base_learner)
-    : features_(features), actions_(actions), base_learner_(base_learner) {
+BaseLearnerSettings RoundSettings::default_base_learner() {
+  BaseLearnerSettings settings;
+  settings.advantages.discount = 0.998;
+  settings.advantages.trace = 0.95;
+  settings.advantages.baseline_sweeps = 3;
+  settings.step.decay = 1.0;
+  return settings;
+}
+
+void RoundSettings::validate() const {
   base_learner.validate();
+  adaptation.validate();
+}
+
+PolicyLearner::PolicyLearner(int features, int actions, const RoundSettings& round)
+    : features_(features), actions_(actions), round_(round) {
+  round.validate();
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
   alpha_.resize(parameters());
@@ -67,7 +81,16 @@ void PolicyLearner::require_usable(const RoundLoss& loss) const {
 
 RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& trajectories) {
   const int task = index(id);
-  make_round_loss(trajectories, policy(id), visits_before(task), base_learner_, workspace_, loss_);
+  const GaussianPolicy played = policy(id);
+  const double visit = visits_before(task);
+  const BaseLearnerSettings settings =
+      adapted(round_.base_learner, round_.adaptation, trajectories);
+  make_round_loss(trajectories, played, visit, settings, workspace_, loss_);
+  if (round_.adaptation.newton_limit > 0 && settings.step.rule == StepRule::trust_region &&
+      settings.method == BaseLearnerMethod::natural_actor_critic) {
+    limit_to_newton_step(round_.adaptation.newton_limit, settings.step.radius(visit), trajectories,
+                         played, workspace_, loss_);
+  }
   return observe(id, loss_);
 }
 

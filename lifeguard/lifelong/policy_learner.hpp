@@ -9,6 +9,7 @@
 
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/lifelong/adaptation.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
@@ -43,12 +44,24 @@ struct RoundRecord {
   SafeguardRecord safeguard;
 };
 
+/// How trajectories become a loss, in the same way for every learner.
+struct RoundSettings {
+  BaseLearnerSettings base_learner = default_base_learner();
+  AdaptationSettings adaptation;
+
+  /// eNAC with the advantages that served all families best (docs/learning.md): γ = 0.998, λ = 0.95
+  /// and a baseline refined three times; trust regions decay as 1 / (1 + visits).
+  static BaseLearnerSettings default_base_learner();
+  void validate() const;
+  bool operator==(const RoundSettings&) const = default;
+};
+
 /// Anything that learns policies for several tasks from their rollouts: ask policy(), play it, tell
 /// observe(). All tasks have the same features and actions. A call that throws, or a round that
 /// ends in a status other than ok and no_signal, leaves the learner exactly as it was.
 class PolicyLearner {
  public:
-  PolicyLearner(int features, int actions, const BaseLearnerSettings& base_learner);
+  PolicyLearner(int features, int actions, const RoundSettings& round);
   virtual ~PolicyLearner() = default;
 
   int features() const { return features_; }
@@ -57,7 +70,7 @@ class PolicyLearner {
   int tasks() const { return static_cast<int>(tasks_.size()); }
   long rounds() const { return rounds_; }
   long visits(std::string_view id) const { return tasks_[index(id)].visits; }
-  const BaseLearnerSettings& base_learner() const { return base_learner_; }
+  const RoundSettings& round_settings() const { return round_; }
   bool knows(std::string_view id) const { return index_.find(id) != index_.end(); }
 
   /// A new task, known before its first rollout. `anchor` is a policy that may be played at once
@@ -102,7 +115,7 @@ class PolicyLearner {
 
   int features_;
   int actions_;
-  BaseLearnerSettings base_learner_;
+  RoundSettings round_;
   BaseLearnerWorkspace workspace_;
   RoundLoss loss_;
   long rounds_ = 0;

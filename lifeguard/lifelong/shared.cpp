@@ -2,8 +2,8 @@
 
 namespace lifeguard {
 
-SharedLearner::SharedLearner(int features, int actions, const BaseLearnerSettings& base_learner)
-    : PolicyLearner(features, actions, base_learner),
+SharedLearner::SharedLearner(int features, int actions, const RoundSettings& round)
+    : PolicyLearner(features, actions, round),
       anchors_(features * actions, 0),
       shift_(Eigen::VectorXd::Zero(features * actions)) {}
 

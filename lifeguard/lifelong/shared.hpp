@@ -10,7 +10,7 @@ namespace lifeguard {
 /// beat where tasks differ little.
 class SharedLearner : public PolicyLearner {
  public:
-  SharedLearner(int features, int actions, const BaseLearnerSettings& base_learner = {});
+  SharedLearner(int features, int actions, const RoundSettings& round = {});
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {
     alpha = anchors_.col(task) + shift_;

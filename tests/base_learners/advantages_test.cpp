@@ -216,9 +216,14 @@ TEST(StateBaseline, FindsAQuadraticFunction) {
     ASSERT_EQ(baseline.terms(), 9);
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(baseline.coefficients()(k), 1.0 - 0.3 * k, 1e-5);
     for (int m = 0; m < t.steps(); ++m) {
-      double live = 0;
-      for (int i = 0; i < t.count(); ++i) live += m < t.length(i) ? 1 : 0;
-      baseline.values(t, m, live, &values[static_cast<std::size_t>(m) * t.stride()]);
+      double* v = &values[static_cast<std::size_t>(m) * t.stride()];
+      baseline.values(t, m, v);
+      double mean = 0, live = 0;
+      for (int i = 0; i < t.count(); ++i) {
+        mean += v[i];
+        live += m < t.length(i) ? 1 : 0;
+      }
+      for (int i = 0; i < t.count(); ++i) v[i] -= mean / live;
       for (int i = 0; i < t.count(); ++i) {
         const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
         if (m < t.length(i)) {

@@ -426,10 +426,13 @@ TEST(WeightedLikelihood, DescendsWhereUnitWeightsStay) {
   system.start_deviation *= 0.2;
   const GaussianPolicy policy = example_policy();
   const Eigen::VectorXd gradient = system.expected_gradient(policy.gains());
+  // Every step: the default stride would leave the baseline two of these ten steps.
+  BaseLearnerSettings settings = settings_of(BaseLearnerMethod::weighted_likelihood);
+  settings.advantages.baseline_stride = 1;
   std::vector<double> weighted, unit;
   for (std::uint64_t b = 0; b < 100; ++b) {
     const Trajectories t = system.simulate(policy, 100, 300 + b);
-    RoundLoss loss = loss_of(t, settings_of(BaseLearnerMethod::weighted_likelihood));
+    RoundLoss loss = loss_of(t, settings);
     weighted.push_back(gradient.dot(loss.target - loss.played));
     loss = loss_of(t, settings_of(BaseLearnerMethod::fit_demonstrations));
     unit.push_back(gradient.dot(loss.target - loss.played));

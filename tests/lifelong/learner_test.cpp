@@ -212,6 +212,28 @@ TEST(Learner, ARoundWithoutSignalCountsAndMovesNothing) {
   EXPECT_EQ(learner.knowledge(), before);
 }
 
+TEST(Learner, ATaskLedAstrayGoesBackToItsBestPolicy) {
+  Draws draws(4);
+  Learner learner(kFeatures, kActions);
+  learner.add_task("a", Eigen::VectorXd::Zero(kParameters), 1.0);
+  learner.add_task("b", Eigen::VectorXd::Zero(kParameters), 1.0);
+  RoundLoss loss = synthetic_loss(draws, kFeatures, Eigen::VectorXd::Constant(kParameters, 1));
+  loss.mean_cost = 3;
+  learner.observe("a", loss);
+  const Eigen::VectorXd good = learner.policy("a").parameters();
+  loss.mean_cost = 1;
+  learner.observe("a", loss);  // `good` cost 1
+  loss.target.setConstant(50);
+  loss.mean_cost = 1;
+  learner.observe("b", loss);  // takes a along
+  EXPECT_GT((learner.policy("a").parameters() - good).norm(), 1);
+  const Eigen::VectorXd b = learner.policy("b").parameters();
+  loss.mean_cost = 2.1;
+  EXPECT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
+  EXPECT_LT((learner.policy("a").parameters() - good).norm(), 1e-9);
+  EXPECT_EQ(learner.policy("b").parameters(), b);
+}
+
 TEST(Learner, ARoundAllocatesNothing) {
   if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(3);

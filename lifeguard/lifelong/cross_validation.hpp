@@ -1,0 +1,49 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/rollout/trajectories.hpp"
+
+namespace lifeguard {
+
+/// A task as cross-validation needs it: something that can be played, simulated or real.
+struct PlayableTask {
+  Eigen::VectorXd anchor;
+  double sigma = 0.0;
+  /// Fills `out` with trajectories of the policy. `round` counts from 0 and differs between calls,
+  /// so that it can seed a simulator.
+  std::function<void(const GaussianPolicy& policy, int round, Trajectories& out)> play;
+};
+
+struct CrossValidationSettings {
+  /// The numbers k of columns to try, each in [1, d].
+  std::vector<int> basis_sizes;
+  /// Rounds on the tasks that are not held out, in turn. At least 0.
+  int training_rounds = 20;
+  /// Rounds on the held-out task; k is judged by the mean cost in these. At least 1.
+  int validation_rounds = 5;
+
+  void validate(int parameters) const;
+};
+
+struct CrossValidationResult {
+  /// The number of columns with the lowest cost; the smallest of equals.
+  int basis_size = 0;
+  double cost = std::numeric_limits<double>::quiet_NaN();
+  /// Mean cost over the held-out tasks, for each basis size of the settings in turn.
+  std::vector<double> costs;
+};
+
+/// Chooses k as the paper does, over a few tasks (three there): each task in turn is held out while
+/// a new learner trains on the others, and then played. At least 2 tasks.
+CrossValidationResult cross_validate_basis_size(int features, int actions,
+                                                const LearnerSettings& settings,
+                                                const std::vector<PlayableTask>& tasks,
+                                                const CrossValidationSettings& validation);
+
+}  // namespace lifeguard
