@@ -2,6 +2,7 @@
 // tests/support/scalar_rollout.hpp, both compiled in this build, measured alternately in one run.
 // A step includes policy, exploration noise, cost and writing the trajectory.
 
+#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -67,11 +68,11 @@ int run(int argc, char** argv) {
       RolloutSettings two = one;
       two.threads = 2;
       Trajectories scalar_out, kernel_out, large_out;
-      const std::vector<double> times =
-          best_in_turns({[&] { testing::scalar_rollout(task, policy, settings, scalar_out); },
-                         [&] { rollout(chosen, policy, settings, kernel_out); },
-                         [&] { evaluate(chosen, policy.without_noise(), settings); }},
-                        repeats);
+      const std::vector<double> times = best_in_turns(
+          {[&] { testing::scalar_rollout(task, policy, settings, scalar_out); },
+           [&] { rollout(chosen, policy, settings, kernel_out); },
+           [&] { benchmark::DoNotOptimize(evaluate(chosen, policy.without_noise(), settings)); }},
+          repeats);
       const std::vector<double> threads =
           best_in_turns({[&] { rollout(chosen, policy, one, large_out); },
                          [&] { rollout(chosen, policy, two, large_out); }},

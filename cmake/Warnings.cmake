@@ -15,6 +15,7 @@ function(lifeguard_enable_warnings target)
             # GCC 12 sees these in std::string's own code.
             -Wno-array-bounds
             -Wno-stringop-overflow
+            -Wno-stringop-overread
             -Wno-restrict)
   if(LIFEGUARD_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
