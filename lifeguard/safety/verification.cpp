@@ -79,8 +79,11 @@ TaskMargin TaskVerifier::margin(const ProjectionTask& task, const Eigen::MatrixX
     const double value = image_[i] + error;
     // The sign of a difference of two doubles is exact; its size may be rounded, so take a bit off.
     const double difference = limit - value;
-    const double lower = difference > 0 ? difference * (1 - 4 * kUnit) : difference;
-    if (!(lower >= result.row_margin)) {  // also when it is not a number
+    // An overflow that ends in NaN must not be forgotten when the next row is fine.
+    const double lower = std::isnan(difference) ? -std::numeric_limits<double>::infinity()
+                         : difference > 0       ? difference * (1 - 4 * kUnit)
+                                                : difference;
+    if (lower < result.row_margin) {
       result.row_margin = lower;
       result.worst_row = static_cast<int>(i);
     }
