@@ -20,7 +20,7 @@ TEST(Readme, ShowsTheExampleThatTheTestsRun) {
   const std::size_t begin = readme.find(fence) + fence.size();
   const std::string example = readme.substr(begin, readme.find("```", begin) - begin);
   ASSERT_GT(example.size(), 100u);
-  EXPECT_NE(text_of("examples/first_flight.cpp").find(example), std::string::npos);
+  EXPECT_NE(text_of("examples/safe_lifelong.cpp").find(example), std::string::npos);
 }
 
 }  // namespace

@@ -164,9 +164,7 @@ TEST(Methods, AllLearnToHoldTheMass) {
   }
 }
 
-TEST(CrossValidation, PrefersTheBasisThatTheTasksNeed) {
-  // Targets that differ between tasks in two directions which a basis of one column cannot span:
-  // the play callback turns a policy into trajectories of a quadratic cost by way of a simulator.
+TEST(CrossValidation, TakesTheCheaperSizeAndRefusesSizesThatDoNotFit) {
   const Family family = mass_spring_family();
   const std::vector<Task> tasks = family.draw_many(3, 3);
   std::vector<PlayableTask> playable;
