@@ -38,13 +38,13 @@ int main(int argc, char** argv) {
     settings.p = data.p;
     settings.q = data.q;
     settings.max_alternations = 3;
+    Projection projection(settings);
     if (faults > 0) {
-      settings.fault = [&](ProjectionStage) {
+      projection.inject_faults([&](ProjectionStage) {
         return draws.chance(faults) ? static_cast<ProjectionFault>(draws.integer(1, 3))
                                     : ProjectionFault::none;
-      };
+      });
     }
-    Projection projection(settings);
     for (int round = 0; round < 20; ++round, ++rounds) {
       lifeguard::testing::draw_target(draws, data);
       const ProjectionResult& result =

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/lifelong/alternation.hpp"
@@ -45,6 +46,7 @@ struct LearnerSettings {
   bool require_bounded_sets = false;
 
   void validate(int parameters) const;
+  bool operator==(const LearnerSettings&) const = default;
 };
 
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
@@ -75,6 +77,9 @@ class Learner : public PolicyLearner {
   /// For each task the worst row and its margin, the spectrum of L, and the hash of the parameters
   /// they speak of. check_certificate verifies it independently.
   Certificate certificate() const { return safeguard_.certify(knowledge_); }
+
+  /// For tests: how the projection's solver steps shall fail. Not part of the saved state.
+  void inject_faults(FaultInjection faults) { safeguard_.inject_faults(std::move(faults)); }
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
 

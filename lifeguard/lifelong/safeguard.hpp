@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/lifelong/knowledge.hpp"
@@ -36,6 +37,8 @@ class Safeguard {
 
   const ProjectionSettings& settings() const { return projection_.settings(); }
   const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
+
+  void inject_faults(FaultInjection faults) { projection_.inject_faults(std::move(faults)); }
 
   /// Throws InvalidInput unless the anchor is strictly safe.
   void add_task(const SafeSet& set, const Eigen::VectorXd& anchor);

@@ -62,7 +62,7 @@ void Projection::check_sizes(const std::vector<ProjectionTask>& tasks,
 }
 
 ProjectionFault Projection::fault(ProjectionStage stage) const {
-  return settings_.fault ? settings_.fault(stage) : ProjectionFault::none;
+  return faults_ ? faults_(stage) : ProjectionFault::none;
 }
 
 double Projection::objective(const Eigen::MatrixXd& basis, const Eigen::MatrixXd& coefficients,
@@ -308,7 +308,7 @@ void Projection::project_none(const Eigen::MatrixXd& target_basis,
                               const Eigen::MatrixXd& target_coefficients) {
   present_.basis = target_basis;
   present_.coefficients = target_coefficients;
-  limit_spectrum(present_.basis);
+  if (settings_.none_limits_spectrum) limit_spectrum(present_.basis);
   present_.objective =
       objective(present_.basis, present_.coefficients, target_basis, target_coefficients);
   result_.status = ProjectionStatus::not_checked;

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/safety/basis_step.hpp"
@@ -15,7 +16,7 @@ namespace lifeguard {
 enum class ProjectionMode {
   exact,  // alternating exact L- and S-steps
   paper,  // the paper's semi-definite program for LᵀL, then the S-step
-  none,   // the target as it is, with its spectrum limited; no safety
+  none,   // the target as it is; no safety
 };
 
 /// The solver steps that a test can make fail.
@@ -40,9 +41,15 @@ struct ProjectionSettings {
   /// The solvers work with b' (1 − margin), 0 < margin < 0.1: room for their rounding errors, the
   /// same in both steps, since different margins let the objective increase.
   double margin = 1e-10;
-  /// For tests: asked before each solver step how it shall fail. Empty: never.
-  std::function<ProjectionFault(ProjectionStage)> fault;
+
+  /// Whether mode none keeps p and q all the same.
+  bool none_limits_spectrum = false;
+
+  bool operator==(const ProjectionSettings&) const = default;
 };
+
+/// For tests: asked before each solver step how it shall fail. Empty: never.
+using FaultInjection = std::function<ProjectionFault(ProjectionStage)>;
 
 enum class ProjectionStatus {
   not_run,
@@ -50,7 +57,7 @@ enum class ProjectionStatus {
   alternation_limit,  // verified; more alternations could lower the objective further
   solver_failed,      // verified; a solver step failed on the way, the point is what was reached
   kept_last,          // verified; no better point could be verified than the last one
-  not_checked,        // mode none: the spectrum is verified, the tasks are not
+  not_checked,        // mode none: the tasks are not verified, the spectrum only if asked for
 };
 
 /// How many tasks took each way, over all alternations of one call.
@@ -98,6 +105,7 @@ class Projection {
   explicit Projection(ProjectionSettings settings);
 
   const ProjectionSettings& settings() const { return settings_; }
+  void inject_faults(FaultInjection faults) { faults_ = std::move(faults); }
 
   /// `last` is the point of the round before. Usually it is safe; where it is not (a new task,
   /// changed constraints), it is repaired first. The result lives until the next call.
@@ -144,6 +152,7 @@ class Projection {
   void record_margins(const std::vector<ProjectionTask>& tasks);
 
   ProjectionSettings settings_;
+  FaultInjection faults_;
   ProjectionResult result_;
   TaskVerifier verifier_;
   SpectrumVerifier spectrum_;

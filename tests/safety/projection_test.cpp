@@ -62,13 +62,13 @@ TEST(Projection, SafeWhenEverySolverStepFails) {
     settings.max_alternations = 2;
     const double probability = seed % 2 == 0 ? 1.0 : 0.5;
     const int kind = draws.integer(0, 3);
-    settings.fault = [&](ProjectionStage) {
+    Projection projection(settings);
+    projection.inject_faults([&](ProjectionStage) {
       if (!draws.chance(probability)) return ProjectionFault::none;
       ++failures;
       return kind == 3 ? static_cast<ProjectionFault>(draws.integer(1, 3))
                        : static_cast<ProjectionFault>(kind + 1);
-    };
-    Projection projection(settings);
+    });
     for (int round = 0; round < 50; ++round, ++rounds) {
       testing::draw_target(draws, problem);
       const ProjectionResult& result = run(projection, problem);
@@ -86,8 +86,8 @@ TEST(Projection, ReportsFailures) {
   Draws draws(3);
   RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
   ProjectionSettings settings = settings_for(problem);
-  settings.fault = [](ProjectionStage) { return ProjectionFault::not_finite; };
   Projection projection(settings);
+  projection.inject_faults([](ProjectionStage) { return ProjectionFault::not_finite; });
   const ProjectionResult& result = run(projection, problem);
   EXPECT_EQ(result.status, ProjectionStatus::kept_last);
   EXPECT_EQ(result.basis, problem.last_basis);
@@ -154,6 +154,7 @@ TEST(Projection, ModeNoneLimitsOnlyTheSpectrum) {
   problem.target_basis *= 1e3;
   ProjectionSettings settings = settings_for(problem);
   settings.mode = ProjectionMode::none;
+  settings.none_limits_spectrum = true;
   Projection projection(settings);
   const ProjectionResult& result = run(projection, problem);
   EXPECT_EQ(result.status, ProjectionStatus::not_checked);
