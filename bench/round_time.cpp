@@ -1,0 +1,85 @@
+// What a round costs: learning beside the rollouts that it learns from, early and late. Medians of
+// rounds of the same run, so that a slow moment of the machine hits both.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/rollout/rollout.hpp"
+#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/tasks/family.hpp"
+#include "lifeguard/tasks/lqr.hpp"
+
+namespace lifeguard {
+namespace {
+
+double seconds_of(const auto& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median_microseconds(std::vector<double> seconds) {
+  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+  return 1e6 * seconds[seconds.size() / 2];
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  CLI::App app("Time of learning and of rollouts in a round, quadrotor, ten tasks");
+  int rounds = 10000;
+  int window = 500;
+  app.add_option("--rounds", rounds, "at least twice the window")->capture_default_str();
+  app.add_option("--window", window, "rounds that a median is taken over")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  const std::vector<Task> tasks = quadrotor_family().draw_many(1, 10);
+  fmt::print("{:<26}{:>8}{:>14}{:>14}{:>14}{:>10}\n", "", "rounds", "rollout µs", "learning µs",
+             "projection µs", "ratio");
+  for (const bool constrained : {false, true}) {
+    Learner learner(6, 4);
+    const Eigen::VectorXd limit = Eigen::VectorXd::Constant(24, 1.0);
+    for (const Task& task : tasks) {
+      const Eigen::VectorXd start = parameters_from_gains(0.15 * lqr_gains(task));
+      if (constrained) {
+        learner.add_task(task.name, gain_box(-limit, limit, default_gain_names(4, 6)),
+                         task.settings.sigma, start);
+      } else {
+        learner.add_task(task.name, start, task.settings.sigma);
+      }
+    }
+    std::vector<double> rollouts, learning, projecting;
+    Trajectories batch;
+    RolloutSettings settings;
+    for (int round = 0; round < rounds; ++round) {
+      const Task& task = tasks[static_cast<std::size_t>(round) % tasks.size()];
+      settings.seed = derive_seed(1, static_cast<std::uint64_t>(round));
+      const GaussianPolicy policy = learner.policy(task.name);
+      rollouts.push_back(seconds_of([&] { rollout(task, policy, settings, batch); }));
+      RoundRecord record;
+      learning.push_back(seconds_of([&] { record = learner.observe(task.name, batch); }));
+      projecting.push_back(record.safeguard.seconds);
+    }
+    const auto part = [&](const std::vector<double>& all, int from) {
+      return median_microseconds({all.begin() + from, all.begin() + from + window});
+    };
+    for (const int from : {100, rounds - window}) {
+      fmt::print("{:<26}{:>8}{:>14.1f}{:>14.1f}{:>14.1f}{:>10.2f}\n",
+                 constrained ? "gains limited to ±1" : "without constraints",
+                 fmt::format("{}+", from), part(rollouts, from), part(learning, from),
+                 part(projecting, from), part(learning, from) / part(rollouts, from));
+    }
+  }
+  return 0;
+}
+
+}  // namespace lifeguard
+
+int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
