@@ -59,8 +59,9 @@ struct BaseLearnerWorkspace {
   PolicyGradient policy_gradient;
   PolicyGradient scores;  // of the regression form
   ImportanceLine line;
-  Eigen::LLT<Eigen::MatrixXd> factor;
-  Eigen::LLT<Eigen::MatrixXd> regression_factor;
+  // Of something, since a copy reads the status that only a decomposition sets.
+  Eigen::LLT<Eigen::MatrixXd> factor{Eigen::MatrixXd::Identity(1, 1)};
+  Eigen::LLT<Eigen::MatrixXd> regression_factor{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::MatrixXd regression_matrix;
   Eigen::VectorXd direction;
   Eigen::VectorXd scratch;

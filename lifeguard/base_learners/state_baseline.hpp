@@ -57,7 +57,8 @@ class StateBaseline {
   Eigen::VectorXd means_;  // of the terms over the batch
   Eigen::VectorXd scale_;
   Eigen::MatrixXd normal_;
-  Eigen::LLT<Eigen::MatrixXd> factor_;
+  // Of something, since a copy reads the status that only a decomposition sets.
+  Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::VectorXd coefficients_;
 };
 

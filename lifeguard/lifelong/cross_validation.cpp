@@ -59,9 +59,10 @@ CrossValidationResult cross_validate_basis_size(int features, int actions,
   for (const int basis_size : validation.basis_sizes) {
     LearnerSettings tried = settings;
     tried.basis_size = basis_size;
-    const Learner fresh(features, actions, tried);
     double cost = 0;
-    for (int t = 0; t < count; ++t) cost += held_out_cost(fresh, tasks, t, validation) / count;
+    for (int t = 0; t < count; ++t) {
+      cost += held_out_cost(Learner(features, actions, tried), tasks, t, validation) / count;
+    }
     result.costs.push_back(cost);
     const bool better =
         cost < result.cost || (cost == result.cost && basis_size < result.basis_size);

@@ -39,7 +39,8 @@ class SpectralClip {
   Eigen::MatrixXd result_;
   Eigen::MatrixXd gram_;
   Eigen::MatrixXd shifted_;
-  Eigen::LLT<Eigen::MatrixXd> cholesky_;
+  // Of something, since a copy reads the status that only a decomposition sets.
+  Eigen::LLT<Eigen::MatrixXd> cholesky_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen_;
   Eigen::MatrixXd left_;
   Eigen::MatrixXd right_;

@@ -82,7 +82,8 @@ class SpectrumVerifier {
  private:
   Eigen::MatrixXd gram_;
   Eigen::MatrixXd shifted_;
-  Eigen::LLT<Eigen::MatrixXd> cholesky_;
+  // Of something, since a copy reads the status that only a decomposition sets.
+  Eigen::LLT<Eigen::MatrixXd> cholesky_{Eigen::MatrixXd::Identity(1, 1)};
 };
 
 }  // namespace lifeguard
