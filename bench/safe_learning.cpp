@@ -43,13 +43,8 @@ struct SafeTask {
 
 SafeTask constrained(const Task& task, double reach, const Eigen::VectorXd& start) {
   const Eigen::VectorXd best = parameters_from_gains(lqr_gains(task));
-  // Room on both sides of zero, but only `reach` of the way to each LQR gain.
-  const double least = 0.05 * best.cwiseAbs().maxCoeff();
-  const Eigen::VectorXd room = best.cwiseAbs().cwiseMax(least);
-  const Eigen::VectorXd edge = (reach * best.cwiseAbs()).cwiseMax(least);
-  const Eigen::VectorXd lower = (best.array() < 0).select(-edge, -room);
-  const Eigen::VectorXd upper = (best.array() < 0).select(room, edge);
-  return {task, gain_box(lower, upper, default_gain_names(task.actions(), task.states())), start};
+  return {task, gain_box_towards(best, reach, default_gain_names(task.actions(), task.states())),
+          start};
 }
 
 double cost_of(const Task& task, const Eigen::VectorXd& alpha, const Options& options,

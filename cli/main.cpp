@@ -6,6 +6,10 @@
 #include <cstdio>
 #include <exception>
 
+#include "cli/compare.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/inspect.hpp"
+#include "cli/run.hpp"
 #include "cli/simulate.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/version.hpp"
@@ -14,19 +18,23 @@ int main(int argc, char** argv) {
   CLI::App app("Safe lifelong policy search");
   app.set_version_flag("--version", lifeguard::kVersion);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 done, 1 something went wrong while running, 2 the input was not valid.");
+  app.footer(lifeguard::kExitCodesText);
+  lifeguard::add_run_commands(app);
+  lifeguard::add_compare_command(app);
+  lifeguard::add_inspect_commands(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? lifeguard::kDone : lifeguard::kInvalidInput;
+  } catch (const lifeguard::Exit& exit) {
+    return exit.code;
   } catch (const lifeguard::InvalidInput& error) {
     fmt::print(stderr, "lifeguard: {}\n", error.what());
-    return 2;
+    return lifeguard::kInvalidInput;
   } catch (const std::exception& error) {
     fmt::print(stderr, "lifeguard: {}\n", error.what());
-    return 1;
+    return lifeguard::kFailed;
   }
-  return 0;
+  return lifeguard::kDone;
 }

@@ -13,4 +13,16 @@ RoundStatus IndependentLearner::update(int task, const RoundLoss& loss,
   return RoundStatus::ok;
 }
 
+void IndependentLearner::write_state(std::ostream& out) const {
+  StateWriter writer(out);
+  write_visits(writer, "independent");
+  writer.field("policies", policies_);
+}
+
+void IndependentLearner::read_state(std::istream& in) {
+  StateReader reader(in);
+  read_visits(reader, "independent");
+  read_matrix(reader, "policies", policies_);
+}
+
 }  // namespace lifeguard

@@ -15,6 +15,8 @@ class IndependentLearner : public PolicyLearner {
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {
     alpha = policies_.col(task);
   }
+  void write_state(std::ostream& out) const override;
+  void read_state(std::istream& in) override;
 
  private:
   void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;

@@ -412,4 +412,17 @@ Learner Learner::load(std::istream& in) {
   return learner;
 }
 
+void Learner::read_state(std::istream& in) {
+  Learner loaded = load(in);
+  require(loaded.settings_ == settings_, "settings", "(others)", "must be those of this learner");
+  require(loaded.features() == features() && loaded.actions() == actions() &&
+              loaded.safe_sets() == safe_sets(),
+          "tasks", "(others)", "must be those of this learner");
+  for (int t = 0; t < tasks(); ++t) {
+    require(loaded.task_states()[t].id == task_states()[t].id, "task", loaded.task_states()[t].id,
+            fmt::format("must be \"{}\"", task_states()[t].id));
+  }
+  *this = std::move(loaded);
+}
+
 }  // namespace lifeguard

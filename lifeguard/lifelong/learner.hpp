@@ -87,6 +87,10 @@ class Learner : public PolicyLearner {
   /// A file that was not written by save() throws InvalidInput.
   static Learner load(std::istream& in);
 
+  void write_state(std::ostream& out) const override { save(out); }
+  /// Verified as load() does; settings, tasks and safe sets must be the ones this learner has.
+  void read_state(std::istream& in) override;
+
  private:
   void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
   RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;

@@ -134,4 +134,35 @@ void minimise_lasso(const Eigen::MatrixXd& h_matrix, const Eigen::VectorXd& h_ve
   }
 }
 
+void PgElla::write_state(std::ostream& out) const {
+  StateWriter writer(out);
+  write_visits(writer, "pg-ella");
+  writer.field("basis", basis_);
+  writer.field("coefficients", coefficients_);
+  for (int t = 0; t < tasks(); ++t) {
+    writer.field("observed", observed(t));
+    if (!observed(t)) continue;
+    writer.field("curvature", expansions_[t].curvature);
+    writer.field("target", expansions_[t].target);
+  }
+}
+
+void PgElla::read_state(std::istream& in) {
+  StateReader reader(in);
+  read_visits(reader, "pg-ella");
+  read_matrix(reader, "basis", basis_);
+  read_matrix(reader, "coefficients", coefficients_);
+  for (Expansion& expansion : expansions_) {
+    bool was_observed = false;
+    reader.field("observed", was_observed);
+    expansion = {};
+    if (!was_observed) continue;
+    Eigen::MatrixXd target(parameters(), 1);
+    expansion.curvature.resize(features(), features());
+    read_matrix(reader, "curvature", expansion.curvature);
+    read_matrix(reader, "target", target);
+    expansion.target = target.col(0);
+  }
+}
+
 }  // namespace lifeguard

@@ -32,6 +32,8 @@ class PgElla : public PolicyLearner {
   PgElla(int features, int actions, const PgEllaSettings& settings = {});
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+  void write_state(std::ostream& out) const override;
+  void read_state(std::istream& in) override;
 
   const Eigen::MatrixXd& basis() const { return basis_; }
   const Eigen::MatrixXd& coefficients() const { return coefficients_; }

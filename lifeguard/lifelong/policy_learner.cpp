@@ -128,4 +128,41 @@ void PolicyLearner::restore_tasks(std::vector<TaskState> tasks, long rounds) {
   rounds_ = rounds;
 }
 
+void PolicyLearner::write_visits(StateWriter& writer, const std::string& title) const {
+  writer.field("learner", title);
+  writer.field("rounds", rounds_);
+  for (const TaskState& task : tasks_) {
+    writer.field("task", task.id);
+    writer.field("visits", task.visits);
+  }
+}
+
+void PolicyLearner::read_visits(StateReader& reader, const std::string& title) {
+  std::string found;
+  reader.field("learner", found);
+  require(found == title, "learner", found, fmt::format("must be \"{}\"", title));
+  std::vector<TaskState> tasks = tasks_;
+  long rounds = 0;
+  reader.field("rounds", rounds);
+  require(rounds >= 0, "rounds", static_cast<double>(rounds), "must not be negative");
+  for (TaskState& task : tasks) {
+    reader.field("task", found);
+    require(found == task.id, "task", found, fmt::format("must be \"{}\"", task.id));
+    reader.field("visits", task.visits);
+    require(task.visits >= 0, "visits", static_cast<double>(task.visits), "must not be negative");
+  }
+  restore_tasks(std::move(tasks), rounds);
+}
+
+void PolicyLearner::read_matrix(StateReader& reader, std::string_view name,
+                                Eigen::MatrixXd& matrix) {
+  Eigen::MatrixXd read;
+  reader.field(name, read);
+  require(read.rows() == matrix.rows() && read.cols() == matrix.cols(), name,
+          fmt::format("{} x {}", read.rows(), read.cols()),
+          fmt::format("must be {} x {}", matrix.rows(), matrix.cols()));
+  require(read.allFinite(), name, "(a number that is not finite)", "must be finite");
+  matrix = std::move(read);
+}
+
 }  // namespace lifeguard

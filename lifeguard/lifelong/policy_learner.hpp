@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <iosfwd>
 #include <limits>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/lifelong/adaptation.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/lifelong/saved_state.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
 
@@ -87,6 +89,11 @@ class PolicyLearner {
   RoundRecord observe(std::string_view id, const Trajectories& trajectories);
   RoundRecord observe(std::string_view id, const RoundLoss& loss);
 
+  /// All that rounds changed, as text. A learner made with the same settings and tasks that reads
+  /// it goes on to the same bits. read_state throws InvalidInput for another learner's state.
+  virtual void write_state(std::ostream& out) const = 0;
+  virtual void read_state(std::istream& in) = 0;
+
  protected:
   struct TaskState {
     std::string id;
@@ -101,6 +108,11 @@ class PolicyLearner {
   int index(std::string_view id) const;
   const std::vector<TaskState>& task_states() const { return tasks_; }
   void restore_tasks(std::vector<TaskState> tasks, long rounds);
+  /// Rounds, and the visits to each task, under the learner's own title.
+  void write_visits(StateWriter& writer, const std::string& title) const;
+  void read_visits(StateReader& reader, const std::string& title);
+  /// A matrix of the same shape as `matrix` is now.
+  static void read_matrix(StateReader& reader, std::string_view name, Eigen::MatrixXd& matrix);
 
  private:
   virtual void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) = 0;

@@ -17,4 +17,18 @@ RoundStatus SharedLearner::update(int task, const RoundLoss& loss, SafeguardReco
   return RoundStatus::ok;
 }
 
+void SharedLearner::write_state(std::ostream& out) const {
+  StateWriter writer(out);
+  write_visits(writer, "shared");
+  writer.field("shift", Eigen::MatrixXd(shift_));
+}
+
+void SharedLearner::read_state(std::istream& in) {
+  StateReader reader(in);
+  read_visits(reader, "shared");
+  Eigen::MatrixXd shift = shift_;
+  read_matrix(reader, "shift", shift);
+  shift_ = shift.col(0);
+}
+
 }  // namespace lifeguard

@@ -155,6 +155,18 @@ SafeSet gain_box(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
   return std::move(rows).set();
 }
 
+SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach,
+                         const std::vector<std::string>& gain_names) {
+  require_positive("reach", reach);
+  for (Eigen::Index i = 0; i < best.size(); ++i) require_finite(indexed("best", i), best(i));
+  const double least = 0.05 * best.cwiseAbs().maxCoeff();
+  const Eigen::VectorXd room = best.cwiseAbs().cwiseMax(least);
+  const Eigen::VectorXd edge = (reach * best.cwiseAbs()).cwiseMax(least);
+  const Eigen::VectorXd lower = (best.array() < 0).select(-edge, -room);
+  const Eigen::VectorXd upper = (best.array() < 0).select(room, edge);
+  return gain_box(lower, upper, gain_names);
+}
+
 SafeSet half_space(const Eigen::VectorXd& normal, double limit, const std::string& name) {
   return SafeSet(normal.transpose(), Eigen::VectorXd::Constant(1, limit), {name});
 }

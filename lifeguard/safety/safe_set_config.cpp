@@ -5,11 +5,11 @@
 
 #include <functional>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/toml-inl.hpp"
 #include "lifeguard/safety/gain_cloud.hpp"
 #include "lifeguard/safety/safe_set_config-inl.hpp"
 
@@ -18,12 +18,6 @@ namespace {
 
 std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
-}
-
-std::string to_text(const toml::node& node) {
-  std::ostringstream stream;
-  node.visit([&](const auto& n) { stream << n; });
-  return stream.str();
 }
 
 /// Reads the keys of one table and remembers them, so that finish() can refuse the others.
@@ -49,7 +43,7 @@ class TableReader {
   }
   std::string text(std::string_view key) {
     const toml::node& node = need(key);
-    require(node.is_string(), joined(path_, key), to_text(node), "must be a text");
+    require(node.is_string(), joined(path_, key), text_of(node), "must be a text");
     return node.ref<std::string>();
   }
   std::string text(std::string_view key, const std::string& otherwise) {
@@ -66,10 +60,10 @@ class TableReader {
     const toml::node* node = find(key);
     if (node == nullptr) return otherwise;
     const std::string field = joined(path_, key);
-    require(node->is_array(), field, to_text(*node), "must be a list of texts");
+    require(node->is_array(), field, text_of(*node), "must be a list of texts");
     std::vector<std::string> result;
     for (const toml::node& entry : *node->as_array()) {
-      require(entry.is_string(), indexed(field, static_cast<long>(result.size())), to_text(entry),
+      require(entry.is_string(), indexed(field, static_cast<long>(result.size())), text_of(entry),
               "must be a text");
       result.push_back(entry.ref<std::string>());
     }
@@ -79,7 +73,7 @@ class TableReader {
   Eigen::MatrixXd columns(std::string_view key, long rows) {
     const toml::node& node = need(key);
     const std::string field = joined(path_, key);
-    require(node.is_array(), field, to_text(node), "must be a list of lists of numbers");
+    require(node.is_array(), field, text_of(node), "must be a list of lists of numbers");
     const toml::array& lists = *node.as_array();
     Eigen::MatrixXd result(rows, static_cast<long>(lists.size()));
     for (long j = 0; j < result.cols(); ++j) {
@@ -97,7 +91,7 @@ class TableReader {
       read_one(*node->as_table(), field, read);
       return;
     }
-    require(node->is_array_of_tables(), field, to_text(*node), "must be a table");
+    require(node->is_array_of_tables(), field, text_of(*node), "must be a table");
     long index = 0;
     for (const toml::node& entry : *node->as_array()) {
       read_one(*entry.as_table(), indexed(field, index++), read);
@@ -106,7 +100,7 @@ class TableReader {
 
   void finish() const {
     for (const auto& [key, node] : table_) {
-      require(known_.contains(std::string(key.str())), joined(path_, key.str()), to_text(node),
+      require(known_.contains(std::string(key.str())), joined(path_, key.str()), text_of(node),
               fmt::format("is not a key here; known are: {}", fmt::join(known_, ", ")));
     }
   }
@@ -126,11 +120,11 @@ class TableReader {
   }
 
   static double to_number(const toml::node& node, const std::string& field) {
-    require(node.is_number(), field, to_text(node), "must be a number");
+    require(node.is_number(), field, text_of(node), "must be a number");
     return *node.value<double>();
   }
   static Eigen::VectorXd to_vector(const toml::node& node, const std::string& field, long size) {
-    require(node.is_array(), field, to_text(node), "must be a list of numbers");
+    require(node.is_array(), field, text_of(node), "must be a list of numbers");
     const toml::array& list = *node.as_array();
     require_size(field, static_cast<long>(list.size()), size);
     Eigen::VectorXd result(size);
@@ -182,6 +176,11 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
   reader.each("gain_box", [&](TableReader& box) {
     parts.push_back(
         gain_box(box.numbers("lower", parameters), box.numbers("upper", parameters), gain_names));
+  });
+  reader.each("lqr_box", [&](TableReader& box) {
+    require(context.lqr.has_value(), box.path(), "(no system)",
+            "needs a system whose LQR gains are known");
+    parts.push_back(gain_box_towards(*context.lqr, box.number("reach"), gain_names));
   });
   reader.each("half_space", [&](TableReader& half) {
     parts.push_back(

@@ -18,6 +18,8 @@ struct SafeSetContext {
   Eigen::VectorXd goal;
   /// The plant for a [mass_stability] table that leaves numbers out.
   std::optional<MassStability> plant;
+  /// The LQR gains as parameters, for an [lqr_box] table.
+  std::optional<Eigen::VectorXd> lqr = {};
 
   int parameters() const { return actions * features.count(static_cast<int>(goal.size())); }
 };

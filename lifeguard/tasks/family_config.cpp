@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -13,6 +11,8 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/toml-inl.hpp"
+#include "lifeguard/tasks/family_config-inl.hpp"
 
 namespace lifeguard {
 namespace {
@@ -32,12 +32,6 @@ class Location {
   std::string source_;
   std::string key_;
 };
-
-std::string text_of(const toml::node& node) {
-  std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
-  return out.str();
-}
 
 double read_number(const toml::node& node, const Location& where) {
   const auto value = node.value<double>();
@@ -151,23 +145,8 @@ void read_settings(const toml::table& table, const Location& where, TaskSettings
 
 }  // namespace
 
-Family parse_family(std::string_view text, std::string_view source) {
-  toml::table file;
-  try {
-    file = toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    throw InvalidInput(fmt::format("{}:{}", source, error.source().begin.line), "(not TOML)",
-                       error.description());
-  }
-  const Location root(source, "");
-  for (const auto& [key, value] : file) {
-    require(key == "family", root.child(key.str()).at(value), text_of(value),
-            "unknown key; the file has one table, [family]");
-  }
-  const Location where = root.child("family");
-  require(file.contains("family"), std::string(source), "(no [family] table)",
-          "must have a [family] table");
-  const toml::table& table = read_table(*file.get("family"), where);
+Family family_from_table(const toml::table& table, std::string_view source) {
+  const Location where(source, "family");
   require(table.contains("base"), where.child("base").at(table), "(missing)",
           fmt::format("must be one of \"{}\"", fmt::join(family_names(), "\", \"")));
   Family family =
@@ -201,12 +180,20 @@ Family parse_family(std::string_view text, std::string_view source) {
   return family;
 }
 
+Family parse_family(std::string_view text, std::string_view source) {
+  const toml::table file = parse_toml(text, source);
+  const Location root(source, "");
+  for (const auto& [key, value] : file) {
+    require(key == "family", root.child(key.str()).at(value), text_of(value),
+            "unknown key; the file has one table, [family]");
+  }
+  require(file.contains("family"), std::string(source), "(no [family] table)",
+          "must have a [family] table");
+  return family_from_table(read_table(*file.get("family"), root.child("family")), source);
+}
+
 Family load_family(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  require(file.good(), "config", path.string(), "must be a file that can be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_family(text.str(), path.filename().string());
+  return parse_family(read_text_file(path), path.filename().string());
 }
 
 }  // namespace lifeguard

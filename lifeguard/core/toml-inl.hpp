@@ -1,0 +1,41 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "lifeguard/core/check.hpp"
+
+/// Internal, not installed: what every reader of TOML needs.
+namespace lifeguard {
+
+inline std::string text_of(const toml::node& node) {
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return out.str();
+}
+
+inline toml::table parse_toml(std::string_view text, std::string_view source) {
+  try {
+    return toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    throw InvalidInput(fmt::format("{}:{}", source, error.source().begin.line), "(not TOML)",
+                       error.description());
+  }
+}
+
+inline std::string read_text_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.good() && !std::filesystem::is_directory(path), "file", path.string(),
+          "must be a file that can be read");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace lifeguard

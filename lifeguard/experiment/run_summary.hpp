@@ -1,0 +1,53 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lifeguard/experiment/run.hpp"
+#include "lifeguard/experiment/run_file.hpp"
+
+namespace lifeguard {
+
+/// What comparisons and people want to know of a run.
+struct RunSummary {
+  std::string experiment;
+  std::string label;  // the method or variant
+  int seed = 0;
+  bool finished = false;
+  long rounds_done = 0;
+  bool constrained = false;
+
+  std::vector<long> rounds;                                        // that were evaluated, from 0
+  std::vector<double> costs;                                       // mean over the tasks
+  std::vector<double> least_margins;                               // over the tasks
+  double worst_margin = std::numeric_limits<double>::quiet_NaN();  // after the last round
+  long unsafe_policies = 0;                                        // over all tasks and rounds
+  long policies_handed_out = 0;
+  /// Trajectories of the visited task until its played policy was safe for good, mean over the
+  /// tasks that ended safe; NaN if none did.
+  double observations_until_safe = std::numeric_limits<double>::quiet_NaN();
+  int tasks_never_safe = 0;
+  std::vector<StoredRegret> regret;
+  double rollout_seconds = 0;
+  double learn_seconds = 0;
+
+  /// Mean cost over all rounds from 1 on; between evaluations the last one counts.
+  double mean_cost() const;
+  double final_cost() const { return costs.back(); }
+  /// The first evaluated round whose cost is at most `level`; rounds_done if none is.
+  double rounds_to(double level) const;
+};
+
+RunSummary summarise(const RunReader& reader);
+/// Plays a run without a file; `after_round` as in RunOptions.
+RunSummary play_in_memory(
+    const ExperimentConfig& config,
+    const std::function<bool(const Run&, const RoundOutcome&)>& after_round = {});
+
+nlohmann::ordered_json summary_to_json(const RunSummary& summary);
+
+}  // namespace lifeguard
