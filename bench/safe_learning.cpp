@@ -43,7 +43,8 @@ struct SafeTask {
 
 SafeTask constrained(const Task& task, double reach, const Eigen::VectorXd& start) {
   const Eigen::VectorXd best = parameters_from_gains(lqr_gains(task));
-  return {task, gain_box_towards(best, reach, default_gain_names(task.actions(), task.states())),
+  return {task,
+          gain_box_towards(best, reach, -1.0, default_gain_names(task.actions(), task.states())),
           start};
 }
 

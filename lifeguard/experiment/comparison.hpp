@@ -38,7 +38,7 @@ struct Comparison {
 struct ComparisonOptions {
   /// Where the run files go, METHOD-SEED.run; finished ones are read, others resumed. Empty: no
   /// files.
-  std::filesystem::path folder;
+  std::filesystem::path folder = {};
   /// 0 uses all cores. Results do not depend on it.
   int threads = 0;
   /// Called after each run with how many are done of how many; from any thread, one at a time.

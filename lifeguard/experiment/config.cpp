@@ -42,7 +42,7 @@ void visit_experiment(KeyVisitor& v, ExperimentConfig& c) {
   v.integer("start_states", c.start_states, Range::between(1, 1000000), "start states",
             "for each task, the same in every round");
   v.number("spacing", c.evaluation_spacing, Range::at_least(0), "",
-           "after round j the next evaluation is at max(j + 1, j (1 + spacing)); the last round "
+           "after round j the next evaluation is max(1, j · spacing) rounds later; the last round "
            "is always evaluated");
   v.flag("regret", c.regret, "keep the regret ledger");
 }

@@ -57,7 +57,7 @@ struct ExperimentConfig {
   std::vector<Variant> variants;
 
   int start_states = 100;
-  /// After round j the next evaluation is at max(j + 1, ⌈j (1 + spacing)⌉), and at the last round.
+  /// After round j the next evaluation is max(1, ⌊j · spacing⌋) rounds later, or at the last round.
   double evaluation_spacing = 0.02;
   bool regret = true;
 

@@ -19,11 +19,12 @@
 namespace lifeguard {
 namespace {
 
-/// "mass.toml:7: experiment.rounds", or "--set: experiment.rounds" for an override.
+/// "mass.toml:7: experiment.rounds", or "--set: experiment.rounds" for an override, which is merged
+/// in as a copy and a copy has no source.
 std::string located(const toml::node& node, std::string_view key) {
-  const std::string source = node.source().path ? *node.source().path : "configuration";
-  return source == "--set" ? fmt::format("--set: {}", key)
-                           : fmt::format("{}:{}: {}", source, node.source().begin.line, key);
+  return node.source().path
+             ? fmt::format("{}:{}: {}", *node.source().path, node.source().begin.line, key)
+             : fmt::format("--set: {}", key);
 }
 
 /// Takes the values out of a table; what nobody asked for is unknown.

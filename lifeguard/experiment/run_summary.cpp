@@ -18,15 +18,13 @@ class Summariser {
     summary_.label = config.method;
     summary_.seed = config.seed;
     summary_.constrained = setting_.constrained();
-    batch_ = batch_size(config);
     seen_.assign(setting_.tasks.size(), 0);
     needed_.assign(setting_.tasks.size(), 0);
   }
 
   void add(const StoredRound& round) {
     const auto t = static_cast<std::size_t>(round.task);
-    // What was gathered with an unsafe policy had to be gathered before the next one.
-    seen_[t] += batch_;
+    ++seen_[t];
     const SafeSet& set = setting_.safe_sets[t];
     const bool safe =
         set.rows() == 0 ||
@@ -67,9 +65,8 @@ class Summariser {
  private:
   Setting setting_;
   RunSummary summary_;
-  long batch_ = 0;
-  std::vector<long> seen_;    // trajectories of each task
-  std::vector<long> needed_;  // until after its last unsafe policy
+  std::vector<long> seen_;    // observations of each task
+  std::vector<long> needed_;  // the last of them that was made with an unsafe policy
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct RunSummary {
   double worst_margin = std::numeric_limits<double>::quiet_NaN();  // after the last round
   long unsafe_policies = 0;                                        // over all tasks and rounds
   long policies_handed_out = 0;
-  /// Trajectories of the visited task until its played policy was safe for good, mean over the
+  /// Observations of a task until its played policy was safe for good, mean over the
   /// tasks that ended safe; NaN if none did.
   double observations_until_safe = std::numeric_limits<double>::quiet_NaN();
   int tasks_never_safe = 0;

@@ -1,7 +1,6 @@
 #include "lifeguard/experiment/setting.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/independent.hpp"
@@ -64,10 +63,8 @@ int scheduled_task(const ExperimentConfig& config, long round) {
 }
 
 long next_evaluation(const ExperimentConfig& config, long round) {
-  const double spaced = std::ceil(static_cast<double>(round) * (1 + config.evaluation_spacing));
-  const double last = config.rounds;
-  return std::min(config.rounds + 0L,
-                  std::max(round + 1, static_cast<long>(std::min(spaced, last))));
+  const long skipped = static_cast<long>(static_cast<double>(round) * config.evaluation_spacing);
+  return std::min<long>(config.rounds, round + std::max(1L, skipped));
 }
 
 std::string base_method(const ExperimentConfig& config) {

@@ -155,15 +155,21 @@ SafeSet gain_box(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
   return std::move(rows).set();
 }
 
-SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach,
+SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach, double from,
                          const std::vector<std::string>& gain_names) {
-  require_positive("reach", reach);
+  require_finite("reach", reach);
+  require(from < reach, "from", from, "must be less than reach");
   for (Eigen::Index i = 0; i < best.size(); ++i) require_finite(indexed("best", i), best(i));
   const double least = 0.05 * best.cwiseAbs().maxCoeff();
-  const Eigen::VectorXd room = best.cwiseAbs().cwiseMax(least);
-  const Eigen::VectorXd edge = (reach * best.cwiseAbs()).cwiseMax(least);
-  const Eigen::VectorXd lower = (best.array() < 0).select(-edge, -room);
-  const Eigen::VectorXd upper = (best.array() < 0).select(room, edge);
+  Eigen::VectorXd lower(best.size());
+  Eigen::VectorXd upper(best.size());
+  for (Eigen::Index i = 0; i < best.size(); ++i) {
+    const bool small = std::abs(best(i)) < least;
+    const double one_end = small ? -least : from * best(i);
+    const double other_end = small ? least : reach * best(i);
+    lower(i) = std::min(one_end, other_end);
+    upper(i) = std::max(one_end, other_end);
+  }
   return gain_box(lower, upper, gain_names);
 }
 

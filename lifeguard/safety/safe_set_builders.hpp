@@ -22,10 +22,10 @@ std::vector<std::string> default_gain_names(int actions, int features);
 SafeSet gain_box(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                  const std::vector<std::string>& gain_names);
 
-/// Every gain may go only `reach` of the way from 0 to its value in `best`, and as far as |best|
-/// the other way; a gain near 0 in `best` has room of a twentieth of the largest on both sides.
-/// With reach < 1 this cuts `best` off: conservative limits around a controller one trusts.
-SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach,
+/// Every gain stays between `from` and `reach` times its value in `best`, from < reach; one near 0
+/// in `best` has room of a twentieth of the largest on both sides. With reach < 1 this cuts `best`
+/// off: conservative limits around a controller one trusts. With from > 0 it demands a share of it.
+SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach, double from,
                          const std::vector<std::string>& gain_names);
 
 /// normalᵀα ≤ limit.

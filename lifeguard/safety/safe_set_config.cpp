@@ -180,7 +180,8 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
   reader.each("lqr_box", [&](TableReader& box) {
     require(context.lqr.has_value(), box.path(), "(no system)",
             "needs a system whose LQR gains are known");
-    parts.push_back(gain_box_towards(*context.lqr, box.number("reach"), gain_names));
+    parts.push_back(
+        gain_box_towards(*context.lqr, box.number("reach"), box.number("from", -1.0), gain_names));
   });
   reader.each("half_space", [&](TableReader& half) {
     parts.push_back(
