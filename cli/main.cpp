@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "cli/project.hpp"
 #include "cli/simulate.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/version.hpp"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 something went wrong while running, 2 the input was not valid.");
+  lifeguard::add_project_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);
