@@ -9,6 +9,7 @@
 #include "cli/compare.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/inspect.hpp"
+#include "cli/project.hpp"
 #include "cli/reproduce.hpp"
 #include "cli/run.hpp"
 #include "cli/simulate.hpp"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   lifeguard::add_compare_command(app);
   lifeguard::add_reproduce_command(app);
   lifeguard::add_inspect_commands(app);
+  lifeguard::add_project_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);

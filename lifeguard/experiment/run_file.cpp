@@ -539,24 +539,6 @@ const char* to_string(RoundStatus status) {
   return "?";
 }
 
-const char* to_string(ProjectionStatus status) {
-  switch (status) {
-    case ProjectionStatus::not_run:
-      return "not run";
-    case ProjectionStatus::converged:
-      return "converged";
-    case ProjectionStatus::alternation_limit:
-      return "alternation limit";
-    case ProjectionStatus::solver_failed:
-      return "solver failed";
-    case ProjectionStatus::kept_last:
-      return "kept last";
-    case ProjectionStatus::not_checked:
-      return "not checked";
-  }
-  return "?";
-}
-
 const char* to_string(BasisPath path) {
   switch (path) {
     case BasisPath::not_run:

@@ -148,7 +148,6 @@ class RunReader {
 };
 
 const char* to_string(RoundStatus status);
-const char* to_string(ProjectionStatus status);
 const char* to_string(BasisPath path);
 
 }  // namespace lifeguard

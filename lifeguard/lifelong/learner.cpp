@@ -94,6 +94,7 @@ void describe(Archive& archive, LearnerSettings& s) {
   archive.field("max_alternations", s.projection.max_alternations);
   archive.field("objective_tolerance", s.projection.objective_tolerance);
   archive.field("margin", s.projection.margin);
+  archive.field("descend", s.projection.descend);
   archive.field("none_limits_spectrum", s.projection.none_limits_spectrum);
   archive.field("require_bounded_sets", s.require_bounded_sets);
 }

@@ -15,6 +15,9 @@ namespace {
 constexpr double kNearlyActive = 1e-6;
 constexpr double kLittleGain = 0.9;
 
+// Joint steps without gain, each on a nearer target, after which descent ends.
+constexpr int kPatience = 12;
+
 // What a broken solver might hand on.
 void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
   if (fault == ProjectionFault::not_finite) {
@@ -25,6 +28,24 @@ void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
 }
 
 }  // namespace
+
+const char* to_string(ProjectionStatus status) {
+  switch (status) {
+    case ProjectionStatus::not_run:
+      return "not_run";
+    case ProjectionStatus::converged:
+      return "converged";
+    case ProjectionStatus::alternation_limit:
+      return "alternation_limit";
+    case ProjectionStatus::solver_failed:
+      return "solver_failed";
+    case ProjectionStatus::kept_last:
+      return "kept_last";
+    case ProjectionStatus::not_checked:
+      return "not_checked";
+  }
+  return "unknown";
+}
 
 Projection::Projection(ProjectionSettings settings) : settings_(std::move(settings)) {
   require_positive("p", settings_.p);
@@ -95,11 +116,14 @@ void Projection::tighten(const std::vector<ProjectionTask>& tasks) {
   }
 }
 
+std::pair<double, double> Projection::spectrum_limits(const Eigen::MatrixXd& basis) const {
+  const double reserve = SpectrumVerifier::reserve(basis.rows(), basis.cols(), settings_.q);
+  return {std::sqrt(settings_.p + reserve), std::sqrt(settings_.q - reserve)};
+}
+
 void Projection::limit_spectrum(Eigen::MatrixXd& basis) {
   if (basis.allFinite() && spectrum_.inside(basis, settings_.p, settings_.q)) return;
-  const double reserve = SpectrumVerifier::reserve(basis.rows(), basis.cols(), settings_.q);
-  const double low = std::sqrt(settings_.p + reserve);
-  const double high = std::sqrt(settings_.q - reserve);
+  const auto [low, high] = spectrum_limits(basis);
   clip_.restart();
   if (basis.allFinite() && clip_.compute(basis, low, high) &&
       spectrum_.inside(clip_.result(), settings_.p, settings_.q)) {
@@ -235,11 +259,7 @@ void Projection::repair(const std::vector<ProjectionTask>& tasks, Point& point) 
 void Projection::project_exact(const std::vector<ProjectionTask>& tasks,
                                const Eigen::MatrixXd& target_basis,
                                const Eigen::MatrixXd& target_coefficients) {
-  const long d = target_basis.rows();
-  const long k = target_basis.cols();
-  const double reserve = SpectrumVerifier::reserve(d, k, settings_.q);
-  const double low = std::sqrt(settings_.p + reserve);
-  const double high = std::sqrt(settings_.q - reserve);
+  const auto [low, high] = spectrum_limits(target_basis);
   result_.status = ProjectionStatus::alternation_limit;
   for (int alternation = 0; alternation < settings_.max_alternations; ++alternation) {
     failed_ = false;
@@ -282,6 +302,43 @@ void Projection::project_exact(const std::vector<ProjectionTask>& tasks,
       break;
     }
   }
+}
+
+// Steps in L and S together; then L is limited to its spectrum and S is the S-step's for it, so
+// that every point is feasible. A step that does not lower the objective is repeated on a nearer
+// target.
+void Projection::descend(const std::vector<ProjectionTask>& tasks,
+                         const Eigen::MatrixXd& target_basis,
+                         const Eigen::MatrixXd& target_coefficients) {
+  const auto [low, high] = spectrum_limits(target_basis);
+  int idle = 0;
+  double h = 1;
+  while (result_.alternations < settings_.max_alternations) {
+    ++result_.alternations;
+    failed_ = false;
+    next_.coefficients = present_.coefficients;
+    bool lower =
+        joint_step_.solve({step_tasks_, present_.basis, present_.coefficients, target_basis,
+                           target_coefficients, settings_.mu1, settings_.mu2, low, high},
+                          h, next_.basis);
+    if (lower) {
+      limit_spectrum(next_.basis);
+      lower = complete(tasks, target_basis, target_coefficients, next_) &&
+              next_.objective < present_.objective;
+    }
+    const double gain = lower ? present_.objective - next_.objective : 0;
+    if (lower) {
+      std::swap(present_, next_);
+      result_.objectives.push_back(present_.objective);
+    }
+    h = lower ? std::min(1.0, 2 * h) : 0.25 * h;
+    idle = gain > settings_.objective_tolerance * present_.objective ? 0 : idle + 1;
+    if (idle == kPatience) {
+      result_.status = ProjectionStatus::converged;
+      return;
+    }
+  }
+  result_.status = ProjectionStatus::alternation_limit;
 }
 
 void Projection::project_paper(const std::vector<ProjectionTask>& tasks,
@@ -368,6 +425,8 @@ const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& t
       result_.objectives.push_back(present_.objective);
       if (settings_.mode == ProjectionMode::exact) {
         project_exact(tasks, target_basis, target_coefficients);
+        if (settings_.descend && present_.objective > 0)
+          descend(tasks, target_basis, target_coefficients);
       } else {
         project_paper(tasks, target_basis, target_coefficients);
       }

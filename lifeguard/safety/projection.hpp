@@ -8,6 +8,7 @@
 
 #include "lifeguard/safety/basis_step.hpp"
 #include "lifeguard/safety/coefficient_step.hpp"
+#include "lifeguard/safety/joint_step.hpp"
 #include "lifeguard/safety/spectral_clip.hpp"
 #include "lifeguard/safety/verification.hpp"
 
@@ -41,6 +42,10 @@ struct ProjectionSettings {
   /// The solvers work with b' (1 − margin), 0 < margin < 0.1: room for their rounding errors, the
   /// same in both steps, since different margins let the objective increase.
   double margin = 1e-10;
+  /// Whether mode exact uses what alternation leaves of max_alternations for steps in L and S
+  /// together (JointStep). They end in a stationary point of the joint problem, where alternation
+  /// may not: a row that L and s could both give way to holds each of them where it is.
+  bool descend = false;
 
   /// Whether mode none keeps p and q all the same.
   bool none_limits_spectrum = false;
@@ -60,6 +65,8 @@ enum class ProjectionStatus {
   not_checked,        // mode none: the tasks are not verified, the spectrum only if asked for
 };
 
+const char* to_string(ProjectionStatus status);
+
 /// How many tasks took each way, over all alternations of one call.
 struct CoefficientPathCounts {
   long inside = 0, rows = 0, ball = 0, scaled = 0;
@@ -72,7 +79,7 @@ struct ProjectionResult {
   double objective = std::numeric_limits<double>::quiet_NaN();
   /// The objective at the start and after each accepted alternation; never increases.
   std::vector<double> objectives;
-  int alternations = 0;
+  int alternations = 0;  // accepted; with `descend` every new L with its S-step
   BasisPath basis_path = BasisPath::not_run;  // of the last accepted alternation
   CoefficientPathCounts coefficient_paths;
   long basis_iterations = 0;
@@ -133,6 +140,8 @@ class Projection {
   void repair(const std::vector<ProjectionTask>& tasks, Point& point);
   void project_exact(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
                      const Eigen::MatrixXd& target_coefficients);
+  void descend(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
+               const Eigen::MatrixXd& target_coefficients);
   void project_paper(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
                      const Eigen::MatrixXd& target_coefficients);
   void project_none(const Eigen::MatrixXd& target_basis,
@@ -145,6 +154,8 @@ class Projection {
   bool make_room(const ProjectionTask& task, std::size_t index, double reach, long k);
   double retract(const ProjectionTask& task, double basis_length, const Eigen::MatrixXd& basis,
                  Eigen::Ref<Eigen::VectorXd> coefficients);
+  /// Bounds on the singular values, with room for the verifier's rounding.
+  std::pair<double, double> spectrum_limits(const Eigen::MatrixXd& basis) const;
   double objective(const Eigen::MatrixXd& basis, const Eigen::MatrixXd& coefficients,
                    const Eigen::MatrixXd& target_basis,
                    const Eigen::MatrixXd& target_coefficients) const;
@@ -158,6 +169,7 @@ class Projection {
   SpectrumVerifier spectrum_;
   SpectralClip clip_;
   BasisStep basis_step_;
+  JointStep joint_step_;
   CoefficientStep coefficient_step_;
   std::vector<CoefficientMemory> memories_;
   std::vector<Eigen::VectorXd> bounds_;  // tightened
