@@ -86,6 +86,8 @@ class PolicyLearner {
   /// from, or what another base learner made of them.
   RoundRecord observe(std::string_view id, const Trajectories& trajectories);
   RoundRecord observe(std::string_view id, const RoundLoss& loss);
+  /// What the last observe() of trajectories made of them; its `played` is what was played.
+  const RoundLoss& last_loss() const { return loss_; }
 
  protected:
   struct TaskState {
