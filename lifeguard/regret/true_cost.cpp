@@ -64,7 +64,8 @@ double true_cost(const Task& task, const Eigen::VectorXd& alpha, const TrueCostS
   rollouts.trajectories = settings.start_states;
   rollouts.steps = settings.steps;
   rollouts.seed = settings.seed;
-  return evaluate(task, GaussianPolicy::from_parameters(alpha, task.actions(), 0.0), rollouts)
+  const double sigma = settings.exploration ? task.settings.sigma : 0.0;
+  return evaluate(task, GaussianPolicy::from_parameters(alpha, task.actions(), sigma), rollouts)
       .mean_cost;
 }
 

@@ -10,12 +10,15 @@
 
 namespace lifeguard {
 
-/// How true costs are measured: without exploration noise, from the same start states for every
-/// policy, so that the difference of two costs hardly depends on which states they are.
+/// How true costs are measured: from the same start states and with the same noise for every
+/// policy, so that the difference of two costs hardly depends on which these are.
 struct TrueCostSettings {
   int start_states = 20;
   int steps = 150;
   std::uint64_t seed = 0;
+  /// Whether the policies explore with the task's sigma, as they did when they were played, or
+  /// their mean action is taken.
+  bool exploration = false;
 
   void validate() const;
 };
