@@ -103,26 +103,6 @@ bool is_finite(const Knowledge& knowledge) {
   return knowledge.basis.allFinite() && knowledge.coefficients.allFinite();
 }
 
-SafeSet read_safe_set(StateReader& reader, int parameters) {
-  int rows = 0;
-  reader.field("rows", rows);
-  require(rows >= 0, "rows", rows, "must not be negative");
-  if (rows == 0) return SafeSet(parameters);
-  Eigen::MatrixXd coefficients;
-  Eigen::VectorXd limits;
-  reader.field("row_coefficients", coefficients);
-  reader.field("row_limits", limits);
-  require_size("row_coefficients (rows)", coefficients.rows(), rows);
-  require_size("row_coefficients (columns)", coefficients.cols(), parameters);
-  std::vector<std::string> names(rows);
-  for (std::string& name : names) reader.field("row", name);
-  bool has_slack_limit = false;
-  reader.field("has_slack_limit", has_slack_limit);
-  double slack_limit = std::numeric_limits<double>::infinity();
-  if (has_slack_limit) reader.field("slack_limit", slack_limit);
-  return {coefficients, limits, names, slack_limit};
-}
-
 constexpr const char* kFormat = "lifeguard learner 1";
 
 }  // namespace
@@ -326,14 +306,7 @@ void Learner::save(std::ostream& out) const {
     writer.field("noise", gradients_[t].noise);
     writer.field("lowest_cost", lowest_costs_(t));
     writer.field("lowest_policy", Eigen::VectorXd(lowest_policies_.col(t)));
-    const SafeSet& set = safe_sets()[t];
-    writer.field("rows", set.rows());
-    if (set.rows() == 0) continue;
-    writer.field("row_coefficients", set.coefficients());
-    writer.field("row_limits", set.limits());
-    for (const std::string& name : set.names()) writer.field("row", name);
-    writer.field("has_slack_limit", set.has_slack_limit());
-    if (set.has_slack_limit()) writer.field("slack_limit", set.slack_limit());
+    write_safe_set(writer, safe_sets()[t]);
   }
 }
 

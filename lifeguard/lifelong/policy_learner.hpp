@@ -88,6 +88,8 @@ class PolicyLearner {
   /// from, or what another base learner made of them.
   RoundRecord observe(std::string_view id, const Trajectories& trajectories);
   RoundRecord observe(std::string_view id, const RoundLoss& loss);
+  /// What the last observe() of trajectories made of them; its `played` is what was played.
+  const RoundLoss& last_loss() const { return loss_; }
 
   /// All that rounds changed, as text. A learner made with the same settings and tasks that reads
   /// it goes on to the same bits. read_state throws InvalidInput for another learner's state.

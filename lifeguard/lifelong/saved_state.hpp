@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "lifeguard/safety/safe_set.hpp"
+
 namespace lifeguard {
 
 /// Named values as lines of text, "name rows columns value value …". Numbers are printed so that
@@ -41,5 +43,9 @@ class StateReader {
   std::string line(std::string_view name);
   std::istream& in_;
 };
+
+/// A safe set of policies with so many parameters. One without rows is all of them.
+void write_safe_set(StateWriter& writer, const SafeSet& set);
+SafeSet read_safe_set(StateReader& reader, int parameters);
 
 }  // namespace lifeguard

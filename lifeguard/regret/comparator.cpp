@@ -1,0 +1,193 @@
+#include "lifeguard/regret/comparator.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/safety/coefficient_step.hpp"
+
+namespace lifeguard {
+
+namespace {
+
+// The S-step's solver works with Gram matrices, so the coordinates may be scaled by 1e5 at most.
+constexpr double kLeastCurvature = 1e-10;
+// Proximal steps end at this part of the sum's size.
+constexpr double kGapTolerance = 1e-13;
+constexpr int kProximalSteps = 60;
+
+/// Multiplies each action's block by the same matrix.
+Eigen::VectorXd blockwise(const Eigen::MatrixXd& block, const Eigen::VectorXd& x) {
+  Eigen::VectorXd result(x.size());
+  for (Eigen::Index start = 0; start < x.size(); start += block.rows()) {
+    result.segment(start, block.rows()).noalias() = block * x.segment(start, block.rows());
+  }
+  return result;
+}
+
+/// The dual value at `result.alpha`, for any λ, ν ≥ 0. With z = α' - α and the residual
+/// ρ = ∇f(α) + Aᵀλ + ν∇h(α), h(α) = ½(‖b - Aα‖² - c²), every safe α' has
+///   f(α') = f(α) + ∇f(α)ᵀz + ½zᵀHz ≥ f(α) - λᵀ(b - Aα) + νh(α) + min_z (ρᵀz + ½zᵀHz),
+/// since λᵀAz ≤ λᵀ(b - Aα) and h is convex. The minimum is -½ρᵀH⁻¹ρ.
+class Dual {
+ public:
+  Dual(const LossSum& sum, const SafeSet& set,
+       const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& eigen, const Eigen::VectorXd& floored)
+      : sum_(sum),
+        set_(set),
+        vectors_(eigen.eigenvectors().transpose()),
+        inverse_(floored.cwiseInverse()) {}
+
+  /// Multipliers of the given rows, and of the ball if it binds, that make ρ least.
+  void certify(const std::vector<int>& rows, bool ball, ComparatorResult& result) const {
+    const Eigen::VectorXd gradient = sum_.gradient(result.alpha);
+    result.multipliers = Eigen::VectorXd::Zero(set_.rows());
+    result.ball_multiplier = 0;
+    Eigen::VectorXd residual = gradient;
+    double lower = result.value;
+    if (set_.rows() > 0) {
+      const Eigen::VectorXd slack = set_.limits() - set_.coefficients() * result.alpha;
+      std::vector<int> columns = rows;
+      if (ball) columns.push_back(-1);
+      const auto normal = [&](int column) -> Eigen::VectorXd {
+        if (column >= 0) return set_.coefficients().row(column).transpose();
+        return -set_.coefficients().transpose() * slack;
+      };
+      const Eigen::VectorXd found = least_residual(columns, normal, gradient);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double multiplier = found(static_cast<Eigen::Index>(i));
+        residual += multiplier * normal(columns[i]);
+        if (columns[i] >= 0) {
+          result.multipliers(columns[i]) = multiplier;
+          lower -= multiplier * std::max(0.0, slack(columns[i]));
+        } else {
+          result.ball_multiplier = multiplier;
+          const double limit = set_.slack_limit();
+          lower += multiplier * 0.5 * std::min(0.0, slack.squaredNorm() - limit * limit);
+        }
+      }
+    }
+    const Eigen::VectorXd turned = blockwise(vectors_, residual);
+    for (Eigen::Index i = 0; i < turned.size(); ++i) {
+      lower -= 0.5 * turned(i) * turned(i) * inverse_(i % inverse_.size());
+    }
+    result.lower_bound = lower;
+  }
+
+ private:
+  // Least squares in the norm √(ρᵀH⁻¹ρ); columns with negative multipliers leave.
+  template <class Normal>
+  Eigen::VectorXd least_residual(std::vector<int>& columns, const Normal& normal,
+                                 const Eigen::VectorXd& gradient) const {
+    const Eigen::VectorXd rhs = scaled(gradient);
+    while (!columns.empty()) {
+      Eigen::MatrixXd matrix(gradient.size(), static_cast<Eigen::Index>(columns.size()));
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        matrix.col(static_cast<Eigen::Index>(i)) = scaled(normal(columns[i]));
+      }
+      const Eigen::VectorXd found = matrix.colPivHouseholderQr().solve(-rhs);
+      Eigen::Index worst = 0;
+      if (found.minCoeff(&worst) >= 0) return found;
+      columns.erase(columns.begin() + worst);
+    }
+    return {};
+  }
+
+  Eigen::VectorXd scaled(const Eigen::VectorXd& x) const {
+    Eigen::VectorXd turned = blockwise(vectors_, x);
+    for (Eigen::Index i = 0; i < turned.size(); ++i) {
+      turned(i) *= std::sqrt(inverse_(i % inverse_.size()));
+    }
+    return turned;
+  }
+
+  const LossSum& sum_;
+  const SafeSet& set_;
+  Eigen::MatrixXd vectors_;  // rows are eigenvectors of G
+  Eigen::VectorXd inverse_;  // of its eigenvalues, rounding errors of G excluded
+};
+
+}  // namespace
+
+LossSum::LossSum(int features, int parameters)
+    : curvature(Eigen::MatrixXd::Zero(features, features)),
+      linear(Eigen::VectorXd::Zero(parameters)),
+      reference(Eigen::VectorXd::Zero(parameters)) {}
+
+double LossSum::value(const Eigen::VectorXd& alpha) const {
+  const Eigen::VectorXd x = alpha - reference;
+  return x.dot(0.5 * blockwise(curvature, x) - linear) + constant;
+}
+
+Eigen::VectorXd LossSum::gradient(const Eigen::VectorXd& alpha) const {
+  return blockwise(curvature, alpha - reference) - linear;
+}
+
+ComparatorResult best_in_hindsight(const LossSum& sum, const SafeSet& set,
+                                   const Eigen::VectorXd& interior) {
+  const Eigen::Index d = sum.linear.size();
+  const Eigen::Index width = sum.curvature.rows();
+  require_size("safe set", set.parameters(), d);
+  require_size("interior", interior.size(), d);
+
+  ComparatorResult best;
+  best.multipliers = Eigen::VectorXd::Zero(set.rows());
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(sum.curvature);
+  const double largest = eigen.eigenvalues().maxCoeff();
+  if (!(largest > 0)) {  // no round said anything: every policy is as good
+    best.status = ComparatorStatus::unconstrained;
+    best.alpha = interior;
+    best.value = best.lower_bound = sum.constant;
+    return best;
+  }
+  const double damping = std::max(0.0, kLeastCurvature * largest - eigen.eigenvalues().minCoeff());
+  // α = interior + W y, where the curvature, damping included, is the identity.
+  const Eigen::VectorXd lengths = (eigen.eigenvalues().array() + damping).sqrt();
+  const Eigen::MatrixXd to_policy = eigen.eigenvectors() * lengths.cwiseInverse().asDiagonal();
+  const Dual dual(sum, set, eigen, eigen.eigenvalues().cwiseMax(1e-15 * largest));
+
+  RowMajorMatrix rows(set.rows(), d);
+  for (Eigen::Index start = 0; start < d; start += width) {
+    rows.middleCols(start, width) = set.coefficients().middleCols(start, width) * to_policy;
+  }
+  const Eigen::VectorXd limits = set.limits() - set.coefficients() * interior;
+  const double slack_limit = set.slack_limit();
+  const Eigen::VectorXd pull = -sum.gradient(interior);
+
+  CoefficientStep solver;
+  CoefficientMemory memory;
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(d);  // of the proximal term, from `interior`
+  Eigen::VectorXd y(d);
+  for (int pass = 0; pass < kProximalSteps; ++pass) {
+    const Eigen::VectorXd target = blockwise(to_policy.transpose(), pull + damping * centre);
+    CoefficientPath path = CoefficientPath::inside;
+    y = target;
+    if (set.rows() > 0) path = solver.solve(rows, limits, slack_limit, target, memory, y);
+    if (path == CoefficientPath::inside) memory.active_rows.clear();
+    Eigen::VectorXd step = blockwise(to_policy, y);
+    if (path != CoefficientPath::inside) {
+      step *= longest_scale(set.coefficients() * step, limits, slack_limit);
+    }
+    ComparatorResult next;
+    next.status = path == CoefficientPath::inside ? ComparatorStatus::unconstrained
+                                                  : ComparatorStatus::constrained;
+    next.alpha = interior + step;
+    next.value = sum.value(next.alpha);
+    dual.certify(memory.active_rows, path == CoefficientPath::ball, next);
+    const double lower =
+        pass == 0 ? next.lower_bound : std::max(next.lower_bound, best.lower_bound);
+    if (pass == 0 || next.value <= best.value) best = next;
+    best.lower_bound = lower;
+    const double size = std::abs(sum.constant) + std::abs(best.value);
+    if (damping == 0 || best.value - best.lower_bound <= kGapTolerance * size) break;
+    centre = step;
+  }
+  // Rounding may put the bound above the value it bounds.
+  best.lower_bound = std::min(best.lower_bound, best.value);
+  return best;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,185 @@
+#include "lifeguard/regret/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <istream>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/saved_state.hpp"
+#include "lifeguard/safety/feasibility.hpp"
+
+namespace lifeguard {
+
+namespace {
+
+constexpr const char* kFormat = "lifeguard regret 1";
+
+}  // namespace
+
+RegretLedger::RegretLedger(int features, int actions) : features_(features), actions_(actions) {
+  require(features > 0, "features", features, "must be at least 1");
+  require(actions > 0, "actions", actions, "must be at least 1");
+}
+
+long RegretLedger::rounds() const {
+  long sum = 0;
+  for (const TaskSums& task : tasks_) sum += task.rounds;
+  return sum;
+}
+
+long RegretLedger::rounds(int task) const { return at(task).rounds; }
+
+const SafeSet& RegretLedger::safe_set(int task) const { return at(task).safe_set; }
+
+const RegretLedger::TaskSums& RegretLedger::at(int task) const {
+  require(task >= 0 && task < tasks(), "task", task, "must be one that was added");
+  return tasks_[static_cast<std::size_t>(task)];
+}
+
+Eigen::VectorXd RegretLedger::interior_of(const SafeSet& safe_set) {
+  const Anchor anchor = choose_anchor(safe_set);
+  require(anchor.source != AnchorSource::none, "safe set", to_string(anchor.feasibility.status),
+          anchor.feasibility.message());
+  return anchor.parameters;
+}
+
+int RegretLedger::add_task(const std::optional<SafeSet>& safe_set) {
+  const SafeSet set = safe_set.value_or(SafeSet(parameters()));
+  require_size("safe set", set.parameters(), parameters());
+  tasks_.push_back({set, interior_of(set), LossSum(features_, parameters())});
+  return tasks() - 1;
+}
+
+void RegretLedger::set_safe_set(int task, const SafeSet& safe_set) {
+  at(task);
+  require_size("safe set", safe_set.parameters(), parameters());
+  TaskSums& sums = tasks_[static_cast<std::size_t>(task)];
+  sums.interior = interior_of(safe_set);
+  sums.safe_set = safe_set;
+}
+
+void RegretLedger::record(int task, const RoundLoss& loss, const Eigen::VectorXd& alpha) {
+  at(task);
+  require(loss.status != RoundLossStatus::not_run, "loss.status", "not_run",
+          "must be the result of a base learner");
+  require_size("alpha", alpha.size(), parameters());
+  require_size("loss.target", loss.target.size(), parameters());
+  require_size("loss.curvature (rows)", loss.curvature.rows(), features_);
+  require_size("loss.curvature (columns)", loss.curvature.cols(), features_);
+  const bool no_signal = loss.status == RoundLossStatus::no_signal;
+  const double played = no_signal ? loss.constant : loss.value(alpha);
+  require_finite("loss at alpha", played);
+
+  TaskSums& sums = tasks_[static_cast<std::size_t>(task)];
+  LossSum& sum = sums.sum;
+  if (sums.rounds == 0) sum.reference = alpha;
+  sums.played += played;
+  ++sums.rounds;
+  if (no_signal) {
+    sum.constant += played;
+    return;
+  }
+  sum.curvature += loss.curvature;
+  sum.constant += loss.value(sum.reference);
+  for (int start = 0; start < parameters(); start += features_) {
+    for (int i = 0; i < features_; ++i) {
+      double product = 0;
+      for (int j = 0; j < features_; ++j) {
+        product += loss.curvature(i, j) * (loss.target(start + j) - sum.reference(start + j));
+      }
+      sum.linear(start + i) += product;
+    }
+  }
+}
+
+SurrogateRegret RegretLedger::surrogate_regret() const {
+  SurrogateRegret result;
+  result.least = result.most = 0;
+  for (const TaskSums& task : tasks_) {
+    TaskRegret& regret = result.tasks.emplace_back();
+    regret.rounds = task.rounds;
+    regret.played = task.played;
+    regret.best = best_in_hindsight(task.sum, task.safe_set, task.interior);
+    result.rounds += regret.rounds;
+    result.played += regret.played;
+    result.least += regret.least();
+    result.most += regret.most();
+  }
+  return result;
+}
+
+void RegretLedger::save(std::ostream& out) const {
+  StateWriter writer(out);
+  writer.field("format", std::string(kFormat));
+  writer.field("features", features_);
+  writer.field("actions", actions_);
+  writer.field("tasks", tasks());
+  for (const TaskSums& task : tasks_) {
+    writer.field("rounds", task.rounds);
+    writer.field("played", task.played);
+    writer.field("constant", task.sum.constant);
+    writer.field("curvature", task.sum.curvature);
+    writer.field("linear", task.sum.linear);
+    writer.field("reference", task.sum.reference);
+    write_safe_set(writer, task.safe_set);
+  }
+}
+
+RegretLedger RegretLedger::load(std::istream& in) {
+  StateReader reader(in);
+  std::string format;
+  reader.field("format", format);
+  require(format == kFormat, "format", format, fmt::format("must be \"{}\"", kFormat));
+  int features = 0;
+  int actions = 0;
+  int tasks = 0;
+  reader.field("features", features);
+  reader.field("actions", actions);
+  RegretLedger ledger(features, actions);
+  reader.field("tasks", tasks);
+  require(tasks >= 0, "tasks", tasks, "must not be negative");
+  for (int t = 0; t < tasks; ++t) {
+    TaskSums task{SafeSet(ledger.parameters()), {}, {}};
+    reader.field("rounds", task.rounds);
+    reader.field("played", task.played);
+    reader.field("constant", task.sum.constant);
+    reader.field("curvature", task.sum.curvature);
+    reader.field("linear", task.sum.linear);
+    reader.field("reference", task.sum.reference);
+    require(task.rounds >= 0, "rounds", static_cast<double>(task.rounds), "must not be negative");
+    require_finite("played", task.played);
+    require_finite("constant", task.sum.constant);
+    require_size("curvature (rows)", task.sum.curvature.rows(), features);
+    require_size("curvature (columns)", task.sum.curvature.cols(), features);
+    require_size("linear", task.sum.linear.size(), ledger.parameters());
+    require_size("reference", task.sum.reference.size(), ledger.parameters());
+    task.safe_set = read_safe_set(reader, ledger.parameters());
+    task.interior = interior_of(task.safe_set);
+    ledger.tasks_.push_back(std::move(task));
+  }
+  return ledger;
+}
+
+RoundLoss in_cost_units(const RoundLoss& loss, double shrinkage_floor) {
+  RoundLoss result = loss;
+  const Eigen::VectorXd gradient = loss.gradient(loss.played);
+  if (loss.status == RoundLossStatus::no_signal || !(gradient.norm() > 0)) {
+    result.status = RoundLossStatus::no_signal;
+    result.constant = loss.mean_cost;
+    return result;
+  }
+  const double shrinkage =
+      std::isnan(loss.noise_share) ? 1.0 : std::max(shrinkage_floor, 1 - loss.noise_share);
+  const double scale = shrinkage * loss.cost_gradient.norm() / gradient.norm();
+  result.curvature *= scale;
+  const double drop = 0.5 * scale * (loss.played - loss.target).dot(gradient);
+  result.constant = loss.mean_cost - drop;
+  return result;
+}
+
+}  // namespace lifeguard
