@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/timing.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/rollout/rollout.hpp"
 #include "lifeguard/tasks/lqr.hpp"
@@ -23,11 +22,6 @@ struct Part {
   std::function<void()> body;
   std::vector<double> seconds = {};
 };
-
-double median(std::vector<double>& values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 }  // namespace
 
@@ -91,10 +85,7 @@ int run(int argc, char** argv) {
                      }});
     for (int r = 0; r < repeats; ++r) {
       for (Part& part : parts) {
-        const auto start = std::chrono::steady_clock::now();
-        part.body();
-        part.seconds.push_back(
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        part.seconds.push_back(seconds_of(part.body));
       }
     }
     fmt::print("{}: {} trajectories x {} steps\n", task.name, trajectories, steps);

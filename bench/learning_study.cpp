@@ -77,8 +77,8 @@ Values tuned(const std::string& method, const std::string& family) {
       {"shared quadrotor", {{"delta", 2.4}, {"decay", 1.5}}},
       {"shared wide-mass-spring", {{"delta", 20}, {"decay", 1.5}, {"newton", 4}}},
       {"shared wide-cart-pole", {{"delta", 2.4}, {"decay", 1}}},
-      {"tuned-learner mass-spring", {{"delta", 20}, {"newton", 4}}},
-      {"tuned-learner wide-mass-spring", {{"delta", 20}, {"newton", 4}}},
+      {"tuned-learner mass-spring", {{"delta", 20}, {"newton", 4}, {"sure", 0}}},
+      {"tuned-learner wide-mass-spring", {{"delta", 20}, {"newton", 4}, {"sure", 0}}},
       {"pg-ella mass-spring",
        {{"delta", 20}, {"decay", 0.5}, {"newton", 4}, {"sparsity", 1}, {"lambda", 1e-6}}},
       {"pg-ella cart-pole",
@@ -98,11 +98,16 @@ RoundSettings round_settings(const Candidate& c) {
   RoundSettings r;
   r.adaptation.failure_horizon = c.get("failure_horizon", r.adaptation.failure_horizon);
   r.adaptation.trust_region_per_step = c.get("delta", r.adaptation.trust_region_per_step);
+  // The baselines were tuned with a δ of their own for each family and without this rule.
+  const bool baseline = c.method == "pg" || c.method == "shared" || c.method == "pg-ella";
+  r.adaptation.sure_noise_share = c.get("sure", baseline ? 0.0 : r.adaptation.sure_noise_share);
   r.adaptation.newton_limit = c.get("newton", r.adaptation.newton_limit);
   r.base_learner.advantages.discount = c.get("discount", r.base_learner.advantages.discount);
   r.base_learner.advantages.trace = c.get("trace", r.base_learner.advantages.trace);
   r.base_learner.advantages.baseline_sweeps =
       static_cast<int>(c.get("sweeps", r.base_learner.advantages.baseline_sweeps));
+  r.base_learner.advantages.baseline_stride =
+      static_cast<int>(c.get("stride", r.base_learner.advantages.baseline_stride));
   r.base_learner.step.decay = c.get("decay", r.base_learner.step.decay);
   r.base_learner.step.shrinkage_floor = c.get("floor", r.base_learner.step.shrinkage_floor);
   return r;

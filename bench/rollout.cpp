@@ -7,39 +7,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "bench/timing.hpp"
 #include "lifeguard/rollout/kernel.hpp"
 #include "lifeguard/tasks/lqr.hpp"
 #include "tests/support/scalar_rollout.hpp"
 
 namespace lifeguard {
-namespace {
-
-double seconds_of(const auto& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// The best time of each body, taken in turns so that a slow moment of the machine hits all of
-/// them.
-std::vector<double> best_in_turns(const std::vector<std::function<void()>>& bodies, int repeats) {
-  std::vector<double> best(bodies.size(), std::numeric_limits<double>::infinity());
-  for (int r = 0; r < repeats; ++r) {
-    for (std::size_t b = 0; b < bodies.size(); ++b) {
-      best[b] = std::min(best[b], seconds_of(bodies[b]));
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
 int run(int argc, char** argv) {
   CLI::App app("Steps per second of the simulators");
   int trajectories = 50, steps = 150, repeats = 301;

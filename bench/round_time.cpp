@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "bench/timing.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/rollout/rollout.hpp"
@@ -17,21 +16,6 @@
 #include "lifeguard/tasks/lqr.hpp"
 
 namespace lifeguard {
-namespace {
-
-double seconds_of(const auto& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median_microseconds(std::vector<double> seconds) {
-  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
-  return 1e6 * seconds[seconds.size() / 2];
-}
-
-}  // namespace
-
 int run(int argc, char** argv) {
   CLI::App app("Time of learning and of rollouts in a round, quadrotor, ten tasks");
   int rounds = 10000;
@@ -68,14 +52,19 @@ int run(int argc, char** argv) {
       projecting.push_back(record.safeguard.seconds);
     }
     const auto part = [&](const std::vector<double>& all, int from) {
-      return median_microseconds({all.begin() + from, all.begin() + from + window});
+      return 1e6 * median({all.begin() + from, all.begin() + from + window});
     };
+    double seconds = 0;
+    for (const auto* part : {&rollouts, &learning}) {
+      for (const double one : *part) seconds += one;
+    }
     for (const int from : {100, rounds - window}) {
       fmt::print("{:<26}{:>8}{:>14.1f}{:>14.1f}{:>14.1f}{:>10.2f}\n",
                  constrained ? "gains limited to ±1" : "without constraints",
                  fmt::format("{}+", from), part(rollouts, from), part(learning, from),
                  part(projecting, from), part(learning, from) / part(rollouts, from));
     }
+    fmt::print("{:<26}{:.1f} s\n", "  the whole run", seconds);
   }
   return 0;
 }

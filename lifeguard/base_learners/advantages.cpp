@@ -19,10 +19,6 @@ double sum(const AlignedVector<double>& x, int n) {
   return result;
 }
 
-double* row(AlignedVector<double>& data, const Trajectories& t, int m) {
-  return data.data() + static_cast<std::size_t>(m) * t.stride();
-}
-
 void resize(const Trajectories& t, AdvantageWorkspace& w) {
   const std::size_t size = static_cast<std::size_t>(t.steps()) * t.stride();
   w.advantages.resize(size);
@@ -33,6 +29,7 @@ void resize(const Trajectories& t, AdvantageWorkspace& w) {
   w.lengths.assign(t.stride(), 0.0);
   w.live.assign(static_cast<std::size_t>(t.steps()), 0.0);
   w.means.resize(static_cast<std::size_t>(t.steps()));
+  w.shifts.resize(static_cast<std::size_t>(t.steps()));
   for (int i = 0; i < t.count(); ++i) {
     w.lengths[i] = t.length(i);
     if (t.length(i) > 0) w.live[t.length(i) - 1] += 1;  // live up to here
@@ -40,50 +37,78 @@ void resize(const Trajectories& t, AdvantageWorkspace& w) {
   for (int m = t.steps() - 2; m >= 0; --m) w.live[m] += w.live[m + 1];
 }
 
-/// The baseline of the returns into w.values; w.advantages is scratch.
-void fit_values(const Trajectories& t, const AdvantageSettings& settings, bool first_fit,
-                AdvantageWorkspace& w) {
-  if (!settings.step_mean && !settings.state_baseline) {
-    std::fill(w.values.begin(), w.values.end(), 0.0);
-    return;
-  }
-  const std::size_t width = padded_count(t);
-  double all = 0;
-  double all_live = 0;
-  for (int m = 0; m < t.steps(); ++m) {
-    const double step = sum_live(row(w.returns, t, m), w.lengths.data(), m, width);
-    w.means[m] = w.live[m] > 0 ? step / w.live[m] : 0.0;
-    all += step;
-    all_live += w.live[m];
-  }
-  if (!settings.step_mean) {
-    std::fill(w.means.begin(), w.means.end(), all_live > 0 ? all / all_live : 0.0);
-  }
-  if (!settings.state_baseline) {
-    for (int m = 0; m < t.steps(); ++m) std::fill_n(row(w.values, t, m), width, w.means[m]);
-    return;
-  }
-  for (int m = 0; m < t.steps(); ++m) {
-    subtract_live(row(w.returns, t, m), w.means[m], w.lengths.data(), m, width,
-                  row(w.advantages, t, m));
-  }
-  if (first_fit) {
-    w.baseline.fit(t, settings.baseline_stride, settings.step_mean, w.advantages.data());
+/// Σ over every so many-th row of one number for each row.
+double sum_every(const std::vector<double>& x, int every) {
+  double result = 0;
+  for (std::size_t m = 0; m < x.size(); m += static_cast<std::size_t>(every)) result += x[m];
+  return result;
+}
+
+/// The mean of the targets: of each step, or over all steps of the fit.
+void find_means(const Trajectories& t, const AdvantageSettings& settings, const double* targets,
+                int every, AdvantageWorkspace& w) {
+  sum_rows(t, targets, w.lengths.data(), every, w.means.data());
+  if (settings.step_mean) {
+    for (int m = 0; m < t.steps(); m += every) w.means[m] /= std::max(w.live[m], 1.0);
   } else {
-    w.baseline.refit(t, w.advantages.data());
+    const double mean = sum_every(w.means, every) / std::max(sum_every(w.live, every), 1.0);
+    std::fill(w.means.begin(), w.means.end(), mean);
   }
-  // V = v + (mean of the returns - mean of v), both over the step or both over the batch.
+}
+
+/// The baseline on every so many-th row: V = w.values + w.shifts, by step.
+void find_values(const Trajectories& t, const AdvantageSettings& settings, int every,
+                 AdvantageWorkspace& w) {
+  if (!settings.state_baseline) {
+    std::fill(w.values.begin(), w.values.end(), 0.0);
+    w.shifts = w.means;
+    return;
+  }
+  // V = v + (mean of the targets - mean of v), both over the step or both over the fit.
+  w.baseline.values(t, w.lengths.data(), every, w.values.data(), w.shifts.data());
   const double batch_mean = w.baseline.mean_value();
-  for (int m = 0; m < t.steps(); ++m) {
-    double* v = row(w.values, t, m);
-    w.baseline.values(t, m, v);
-    double mean = batch_mean;
-    if (settings.step_mean && w.live[m] > 0) {
-      mean = sum_live(v, w.lengths.data(), m, width) / w.live[m];
-    }
-    const double shift = w.means[m] - mean;
-    for (std::size_t i = 0; i < width; ++i) v[i] += shift;
+  for (int m = 0; m < t.steps(); m += every) {
+    const double mean = settings.step_mean ? w.shifts[m] / std::max(w.live[m], 1.0) : batch_mean;
+    w.shifts[m] = w.means[m] - mean;
   }
+}
+
+double power(double x, int exponent) {
+  double result = 1;
+  for (int i = 0; i < exponent; ++i) result *= x;
+  return result;
+}
+
+/// Fits V and accumulates its errors. All sweeps but the last look at the steps of the fit only:
+/// from one of them to the next the discount is γ^stride and the trace λ^stride.
+void fit_and_accumulate(const Trajectories& t, const AdvantageSettings& settings,
+                        AdvantageWorkspace& w) {
+  const double* lengths = w.lengths.data();
+  const auto accumulate = [&](int every) {
+    // Judged by the whole trajectory, A is just the returns minus V.
+    const double discount = settings.cost_to_go ? power(settings.discount, every) : 0.0;
+    accumulate_errors(t, discount, discount * power(settings.trace, every), every, w.returns.data(),
+                      w.shifts.data(), lengths, w.values.data(), w.advantages.data(),
+                      w.totals.data());
+  };
+  std::fill(w.means.begin(), w.means.end(), 0.0);
+  // λ-returns have the step means of the returns themselves, since V has the means of what it was
+  // fitted to and is exact after a failure.
+  if (settings.step_mean) find_means(t, settings, w.returns.data(), 1, w);
+  if (settings.state_baseline) {
+    const int stride = settings.baseline_stride;
+    const int sweeps = settings.cost_to_go ? settings.baseline_sweeps : 1;
+    if (!settings.step_mean) find_means(t, settings, w.returns.data(), stride, w);
+    w.baseline.fit(t, lengths, stride, settings.step_mean, w.returns.data(), w.means.data());
+    for (int sweep = 1; sweep < sweeps; ++sweep) {
+      find_values(t, settings, stride, w);
+      accumulate(stride);
+      if (!settings.step_mean) find_means(t, settings, w.values.data(), stride, w);
+      w.baseline.refit(t, lengths, w.values.data(), w.means.data());
+    }
+  }
+  find_values(t, settings, 1, w);
+  accumulate(1);
 }
 
 }  // namespace
@@ -113,37 +138,16 @@ AdvantageSummary compute_advantages(const Trajectories& t, const AdvantageSettin
   const double magnitude = sum(w.magnitudes, n) / n;
   for (int i = 0; i < n; ++i) summary.live_steps += t.length(i);
 
-  if (settings.cost_to_go) {
-    const int sweeps = settings.state_baseline ? settings.baseline_sweeps : 1;
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      if (sweep > 0) {
-        for (std::size_t k = 0; k < w.returns.size(); ++k) {
-          w.returns[k] = w.advantages[k] + w.values[k];
-        }
-      }
-      fit_values(t, settings, sweep == 0, w);
-      accumulate_errors(t, settings.discount, settings.trace, w.returns.data(), lengths,
-                        w.values.data(), w.advantages.data());
-    }
-  } else {
+  if (!settings.cost_to_go) {
     for (int m = 1; m < t.steps(); ++m) {
-      std::copy_n(w.returns.data(), t.stride(), row(w.returns, t, m));
-    }
-    fit_values(t, settings, true, w);
-    for (int m = 0; m < t.steps(); ++m) {
-      const double* target = row(w.returns, t, m);
-      const double* value = row(w.values, t, m);
-      double* now = row(w.advantages, t, m);
-      for (int i = 0; i < n; ++i) now[i] = m < t.length(i) ? target[i] - value[i] : 0.0;
+      std::copy_n(w.returns.data(), t.stride(),
+                  w.returns.data() + static_cast<std::size_t>(m) * t.stride());
     }
   }
+  fit_and_accumulate(t, settings, w);
 
-  double total = 0;
-  for (int m = 0; m < t.steps(); ++m) {
-    total += sum_live(row(w.advantages, t, m), lengths, m, padded_count(t));
-  }
   const double live = static_cast<double>(std::max(summary.live_steps, 1L));
-  const double mean = total / live;
+  const double mean = sum(w.totals, n) / live;
   sum_squares(t, w.advantages.data(), mean, lengths, w.totals.data());
   const double deviation = std::sqrt(sum(w.totals, n) / live);
   if (deviation <= kRelativeRounding * magnitude) {

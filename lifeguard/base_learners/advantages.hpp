@@ -28,7 +28,8 @@ struct AdvantageSettings {
   /// Fits of that function. The first is to the discounted cost-to-go; each further one to the
   /// λ-returns A + V of the one before, whose fixed point is LSTD(λ).
   int baseline_sweeps = 1;
-  /// The fit uses every baseline_stride-th step; neighbouring steps say nearly the same.
+  /// The fits use every baseline_stride-th step, as if these were all, with γ^stride and λ^stride;
+  /// neighbouring steps say nearly the same.
   int baseline_stride = 5;
   /// Shift and scale to mean 0 and variance 1 over all live steps.
   bool normalise = true;
@@ -52,13 +53,14 @@ struct AdvantageSummary {
 /// have trajectories.stride() entries.
 struct AdvantageWorkspace {
   AlignedVector<double> advantages;  // steps × stride; zero where a trajectory is no longer live
-  AlignedVector<double> returns;     // what the baseline is fitted to
-  AlignedVector<double> values;      // V
+  AlignedVector<double> returns;     // Σ γ^k c, what the baseline is fitted to first
+  AlignedVector<double> values;      // the baseline; leaves as the λ-returns A + V
   AlignedVector<double> lengths;     // of each trajectory, as doubles to compare with
   AlignedVector<double> totals;      // one number for each trajectory
   AlignedVector<double> magnitudes;
-  std::vector<double> live;   // trajectories at each step
-  std::vector<double> means;  // of the returns at each step
+  std::vector<double> live;    // trajectories at each step
+  std::vector<double> means;   // of what is fitted, at each step
+  std::vector<double> shifts;  // V - v at each step
   StateBaseline baseline;
 };
 

@@ -134,7 +134,7 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
     solve_blocks(w.factor, w.direction);
     noise = settings.step.shrinkage == NoiseShrinkage::white
                 ? static_cast<double>(w.direction.size()) * summary.variance / n
-            : n > 1 ? measured_noise(w.policy_gradient, n, w.factor, w.scratch)
+            : n > 1 ? measured_noise(w.policy_gradient, n, w.factor, w.noise)
                     : kNaN;
   }
   const double q = loss.cost_gradient.dot(w.direction);

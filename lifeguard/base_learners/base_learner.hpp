@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 
 #include "lifeguard/base_learners/advantages.hpp"
+#include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
@@ -58,6 +59,7 @@ struct BaseLearnerWorkspace {
   AdvantageWorkspace advantages;
   PolicyGradient policy_gradient;
   PolicyGradient scores;  // of the regression form
+  NoiseWorkspace noise;
   ImportanceLine line;
   // Of something, since a copy reads the status that only a decomposition sets.
   Eigen::LLT<Eigen::MatrixXd> factor{Eigen::MatrixXd::Identity(1, 1)};

@@ -7,6 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lifeguard/base_learners/batch_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -49,6 +50,21 @@ struct Group {
     for (std::size_t v = 0; v < kVectors; ++v) a.part[v] = a.part[v] * b.part[v];
     return a;
   }
+  friend HWY_INLINE Group multiply_add(Group a, Group b, Group c) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      c.part[v] = HWY_NAMESPACE::multiply_add(a.part[v], b.part[v], c.part[v]);
+    }
+    return c;
+  }
+  /// The first n entries, zero behind them.
+  HWY_INLINE Group first(std::size_t n) const {
+    Group g;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t left = n > v * kVector ? n - v * kVector : 0;
+      g.part[v] = Lanes(hn::IfThenElseZero(hn::FirstN(DoubleTag(), left), part[v].v));
+    }
+    return g;
+  }
   HWY_INLINE Group absolute() const {
     Group g;
     for (std::size_t v = 0; v < kVectors; ++v) g.part[v] = magnitude(part[v]);
@@ -77,7 +93,7 @@ void SumDiscountedCosts(const Trajectories& t, double discount, double* returns,
     Group now = Group::all(0.0), total = now, absolute = now;
     for (int m = t.steps() - 1; m >= 0; --m) {
       const Group cost = Group::load(t.cost_row(m) + i);
-      now = cost + gamma * now;
+      now = multiply_add(gamma, now, cost);
       now.store(returns + static_cast<std::size_t>(m) * t.stride() + i);
       total = total + cost;
       absolute = absolute + cost.absolute();
@@ -87,13 +103,17 @@ void SumDiscountedCosts(const Trajectories& t, double discount, double* returns,
   }
 }
 
-double SumLive(const double* x, const double* lengths, int m, std::size_t width) {
+void SumRows(const Trajectories& t, const double* x, const double* lengths, int every,
+             double* sums) {
   const Group zero = Group::all(0.0);
-  Group sum = zero;
-  for (std::size_t i = 0; i < width; i += kSumLanes) {
-    sum = sum + Group::where_live(lengths + i, m, Group::load(x + i), zero);
+  for (int m = 0; m < t.steps(); m += every) {
+    const double* row = x + static_cast<std::size_t>(m) * t.stride();
+    Group sum = zero;
+    for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
+      sum = sum + Group::where_live(lengths + i, m, Group::load(row + i), zero);
+    }
+    sums[m] = sum.sum();
   }
-  return sum.sum();
 }
 
 void SubtractLive(const double* from, double shift, const double* lengths, int m, std::size_t width,
@@ -105,23 +125,28 @@ void SubtractLive(const double* from, double shift, const double* lengths, int m
   }
 }
 
-void AccumulateErrors(const Trajectories& t, double discount, double trace, const double* returns,
-                      const double* lengths, double* values, double* advantages) {
+void AccumulateErrors(const Trajectories& t, double discount, double decay, int every,
+                      const double* returns, const double* shifts, const double* lengths,
+                      double* values, double* advantages, double* totals) {
   const Group zero = Group::all(0.0);
-  const Group gamma = Group::all(discount);
-  const Group decay = Group::all(discount * trace);
+  const Group minus_gamma = Group::all(-discount);
+  const Group trace = Group::all(decay);
+  const int last = (t.steps() - 1) / every * every;
   for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
-    Group value_after = zero, after = zero;
-    for (int m = t.steps() - 1; m >= 0; --m) {
+    Group off_after = zero, after = zero, total = zero;
+    for (int m = last; m >= 0; m -= every) {
       const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
-      const Group value =
-          Group::where_live(lengths + i, m, Group::load(values + at), Group::load(returns + at));
-      const Group error = Group::load(t.cost_row(m) + i) + gamma * value_after - value;
-      after = Group::where_live(lengths + i, m, error + decay * after, zero);
-      value_after = value;
-      value.store(values + at);
+      const Group from_here = Group::load(returns + at);
+      const Group value = Group::load(values + at) + Group::all(shifts[m]);
+      const Group off = Group::where_live(lengths + i, m, from_here - value, zero);
+      const Group error = multiply_add(minus_gamma, off_after, off);
+      after = Group::where_live(lengths + i, m, multiply_add(trace, after, error), zero);
+      off_after = off;
+      total = total + after;
       after.store(advantages + at);
+      (from_here - off + after).store(values + at);
     }
+    total.store(totals + i);
   }
 }
 
@@ -134,7 +159,7 @@ void SumSquares(const Trajectories& t, const double* x, double shift, const doub
     for (int m = 0; m < t.steps(); ++m) {
       const Group from = Group::load(x + static_cast<std::size_t>(m) * t.stride() + i);
       const Group deviation = Group::where_live(lengths + i, m, from - offset, zero);
-      total = total + deviation * deviation;
+      total = multiply_add(deviation, deviation, total);
     }
     total.store(totals + i);
   }
@@ -176,116 +201,236 @@ void LoadTerms(const Trajectories& t, int m, double* tile) {
   }
 }
 
-void AddProducts(const double* tile, std::size_t width, const int* first, const int* second,
-                 std::size_t count, double* sums) {
-  const auto row = [&](int r) { return tile + static_cast<std::size_t>(r) * width; };
-  std::size_t k = 0;
-  while (k < count) {
-    const double* x = row(first[k]);
-    // Two products with one factor in common: three loads for two of them instead of four.
-    if (k + 1 < count && first[k + 1] == first[k]) {
-      const double* y = row(second[k]);
-      const double* z = row(second[k + 1]);
-      Group sum_y = Group::load(sums + k * kSumLanes);
-      Group sum_z = Group::load(sums + (k + 1) * kSumLanes);
-      for (std::size_t i = 0; i < width; i += kSumLanes) {
-        const Group factor = Group::load(x + i);
-        sum_y = sum_y + factor * Group::load(y + i);
-        sum_z = sum_z + factor * Group::load(z + i);
-      }
-      sum_y.store(sums + k * kSumLanes);
-      sum_z.store(sums + (k + 1) * kSumLanes);
-      k += 2;
+// kRows × kColumns products at a time, so that a row is loaded once for several of them.
+template <int kRows, int kColumns>
+HWY_INLINE void AddBlock(const double* const* x, const double* y, std::size_t width, bool add,
+                         double* sums, std::size_t columns) {
+  Group sum[kRows][kColumns];
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 0; c < kColumns; ++c) {
+      sum[r][c] = add ? Group::load(sums + (r * columns + c) * kSumLanes) : Group::all(0.0);
+    }
+  }
+  for (std::size_t i = 0; i < width; i += kSumLanes) {
+    Group factor[kRows];
+    for (int r = 0; r < kRows; ++r) factor[r] = Group::load(x[r] + i);
+    for (int c = 0; c < kColumns; ++c) {
+      const Group other = Group::load(y + c * width + i);
+      for (int r = 0; r < kRows; ++r) sum[r][c] = multiply_add(factor[r], other, sum[r][c]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 0; c < kColumns; ++c) sum[r][c].store(sums + (r * columns + c) * kSumLanes);
+  }
+}
+
+template <int kRows>
+HWY_INLINE void AddRows(const double* const* x, const double* y, std::size_t width, bool add,
+                        double* sums, std::size_t columns) {
+  std::size_t c = 0;
+  for (; c + 2 <= columns; c += 2) {
+    AddBlock<kRows, 2>(x, y + c * width, width, add, sums + c * kSumLanes, columns);
+  }
+  if (c < columns) {
+    AddBlock<kRows, 1>(x, y + c * width, width, add, sums + c * kSumLanes, columns);
+  }
+}
+
+void AddTerms(const double* x, int features, std::size_t width, const double* weights,
+              double* scratch, double* sums) {
+  double* linear = sums;
+  double* pairs = sums + static_cast<std::size_t>(features) * kSumLanes;
+  for (int f = 0; f < features; ++f) {
+    Group sum = Group::load(linear);
+    for (std::size_t i = 0; i < width; i += kSumLanes) {
+      const Group product = Group::load(weights + i) * Group::load(x + i);
+      sum = sum + product;
+      product.store(scratch + i);
+    }
+    sum.store(linear);
+    const auto columns = static_cast<std::size_t>(features - f);
+    AddRows<1>(&scratch, x, width, true, pairs, columns);
+    x += width;
+    linear += kSumLanes;
+    pairs += columns * kSumLanes;
+  }
+}
+
+void SumProducts(const double* tile, std::size_t width, const int* rows, int row_count,
+                 int first_column, int column_count, bool add, double* sums) {
+  const auto columns = static_cast<std::size_t>(column_count);
+  const double* y = tile + static_cast<std::size_t>(first_column) * width;
+  for (int r = 0; r < row_count; r += 2) {
+    const bool pair = r + 1 < row_count;
+    const double* x[2] = {tile + static_cast<std::size_t>(rows[r]) * width,
+                          tile + static_cast<std::size_t>(rows[pair ? r + 1 : r]) * width};
+    double* to = sums + static_cast<std::size_t>(r) * columns * kSumLanes;
+    if (pair) {
+      AddRows<2>(x, y, width, add, to, columns);
     } else {
-      const double* y = row(second[k]);
-      Group sum = Group::load(sums + k * kSumLanes);
-      for (std::size_t i = 0; i < width; i += kSumLanes) {
-        sum = sum + Group::load(x + i) * Group::load(y + i);
-      }
-      sum.store(sums + k * kSumLanes);
-      k += 1;
+      AddRows<1>(x, y, width, add, to, columns);
     }
   }
 }
 
-void EvaluateQuadratic(const Trajectories& t, int m, const double* coefficients, double* v) {
-  const int features = t.features();
-  for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
-    Group value = Group::all(0.0);
-    const double* w = coefficients + features;
-    for (int f = 0; f < features; ++f) {
-      Group slope = Group::all(coefficients[f]);
-      for (int h = f; h < features; ++h) {
-        slope = slope + Group::all(*w++) * Group::load(t.feature_row(m, h) + i);
-      }
-      value = value + slope * Group::load(t.feature_row(m, f) + i);
-    }
-    value.store(v + i);
-  }
-}
-
-// Four steps at a time, so that a sum is loaded and stored once for four products.
-constexpr int kSteps = 4;
-
-template <int kCount>
-HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t i, const double* gains,
-                                 const double* advantages, const double* weights, double* gradients,
-                                 double* products) {
+void EvaluateQuadratic(const Trajectories& t, const double* coefficients, const double* lengths,
+                       int every, double* values, double* sums) {
   const int features = t.features();
   const std::size_t stride = t.stride();
-  double* to = gradients + i;
-  for (int a = 0; a < t.actions(); ++a) {
-    Group residual[kCount];
-    for (int s = 0; s < kCount; ++s) residual[s] = Group::load(t.action_row(m + s, a) + i);
-    for (int f = 0; f < features; ++f) {
-      const Group gain = Group::all(gains[a * features + f]);
-      for (int s = 0; s < kCount; ++s) {
-        residual[s] = residual[s] - gain * Group::load(t.feature_row(m + s, f) + i);
+  const Group zero = Group::all(0.0);
+  for (int m = 0; m < t.steps(); m += every) {
+    const double* x = t.feature_row(m, 0);
+    double* v = values + static_cast<std::size_t>(m) * stride;
+    Group sum = zero;
+    for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
+      Group value = zero;
+      const double* w = coefficients + features;
+      for (int f = 0; f < features; ++f) {
+        Group slope = Group::all(coefficients[f]);
+        for (int h = f; h < features; ++h) {
+          slope = multiply_add(Group::all(*w++), Group::load(x + h * stride + i), slope);
+        }
+        value = multiply_add(slope, Group::load(x + f * stride + i), value);
       }
+      value.store(v + i);
+      sum = sum + Group::where_live(lengths + i, m, value, zero);
     }
-    for (int s = 0; s < kCount; ++s) {
-      residual[s] =
-          residual[s] * Group::load(advantages + static_cast<std::size_t>(m + s) * stride + i);
-    }
-    for (int f = 0; f < features; ++f) {
-      Group sum = Group::load(to);
-      for (int s = 0; s < kCount; ++s) {
-        sum = sum + residual[s] * Group::load(t.feature_row(m + s, f) + i);
+    sums[m] = sum.sum();
+  }
+}
+
+// Several steps at a time, so that a sum is loaded and stored once for several products, and two
+// actions at a time, so that a feature is loaded once for both. Sums have rows of `width`: rows of
+// the stride of the batch, usually a power of two, would fight for the same places in the cache.
+template <int kActions, int kSteps>
+HWY_INLINE void AddGradients(const Trajectories& t, int m, int a, std::size_t i, std::size_t width,
+                             const double* gains, const Lanes* advantages, Lanes* squares,
+                             double* gradients) {
+  const int features = t.features();
+  const std::size_t stride = t.stride();
+  const std::size_t step = static_cast<std::size_t>(features) * stride;
+  const double* x = t.feature_row(m, 0) + i;
+  Lanes noise[kActions][kSteps];
+  for (int b = 0; b < kActions; ++b) {
+    for (int s = 0; s < kSteps; ++s) noise[b][s] = Lanes::load(t.action_row(m + s, a + b) + i);
+  }
+  const double* gain = gains + a * features;
+  for (int f = 0; f < features; ++f) {
+    Lanes minus_gain[kActions];
+    for (int b = 0; b < kActions; ++b) minus_gain[b] = Lanes(-gain[b * features + f]);
+    for (int s = 0; s < kSteps; ++s) {
+      const Lanes feature = Lanes::load(x + s * step + f * stride);
+      for (int b = 0; b < kActions; ++b) {
+        noise[b][s] = multiply_add(minus_gain[b], feature, noise[b][s]);
       }
-      sum.store(to);
-      to += stride;
     }
   }
-  to = products + i;
-  for (int f = 0; f < features; ++f) {
-    Group x[kCount];
-    for (int s = 0; s < kCount; ++s) {
-      x[s] = Group::load(t.feature_row(m + s, f) + i);
-      if (weights != nullptr) {
-        x[s] = x[s] * Group::load(weights + static_cast<std::size_t>(m + s) * stride + i);
-      }
+  for (int s = 0; s < kSteps; ++s) {
+    for (int b = 0; b < kActions; ++b) {
+      squares[s] = multiply_add(noise[b][s], noise[b][s], squares[s]);
+      noise[b][s] = noise[b][s] * advantages[s];
     }
-    for (int h = f; h < features; ++h) {
-      Group sum = Group::load(to);
-      for (int s = 0; s < kCount; ++s) {
-        sum = sum + x[s] * Group::load(t.feature_row(m + s, h) + i);
+  }
+  double* to = gradients + static_cast<std::size_t>(a * features) * width + i;
+  const std::size_t next_action = static_cast<std::size_t>(features) * width;
+  for (int f = 0; f < features; ++f, to += width) {
+    Lanes sum[kActions];
+    for (int b = 0; b < kActions; ++b) sum[b] = Lanes::load(to + b * next_action);
+    for (int s = 0; s < kSteps; ++s) {
+      const Lanes feature = Lanes::load(x + s * step + f * stride);
+      for (int b = 0; b < kActions; ++b) sum[b] = multiply_add(noise[b][s], feature, sum[b]);
+    }
+    for (int b = 0; b < kActions; ++b) sum[b].store(to + b * next_action);
+  }
+}
+
+// Fetches what the next steps will read of these trajectories. Their rows are too many streams for
+// the processor to see them coming.
+HWY_INLINE void PrefetchSteps(const Trajectories& t, int m, int steps, std::size_t i) {
+  for (int row = 0; row < steps * t.features(); ++row) {
+    hwy::Prefetch(t.feature_row(m, 0) + static_cast<std::size_t>(row) * t.stride() + i);
+  }
+  for (int row = 0; row < steps * t.actions(); ++row) {
+    hwy::Prefetch(t.action_row(m, 0) + static_cast<std::size_t>(row) * t.stride() + i);
+  }
+}
+
+template <int kSteps>
+HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t width,
+                                 const double* gains, double precision, const double* advantages,
+                                 const double* weights, double* gradients, double* products,
+                                 double* bends) {
+  const int features = t.features();
+  const std::size_t stride = t.stride();
+  const std::size_t step = static_cast<std::size_t>(features) * stride;
+  const Lanes scale(precision), actions(-static_cast<double>(t.actions()));
+  for (std::size_t i = 0; i < width; i += Group::kVector) {
+    const std::size_t at = static_cast<std::size_t>(m) * stride + i;
+    if (i % kSumLanes == 0 && m + 2 * kSteps <= t.steps()) {
+      PrefetchSteps(t, m + kSteps, kSteps, i);
+    }
+    Lanes advantage[kSteps], squares[kSteps];
+    for (int s = 0; s < kSteps; ++s) advantage[s] = Lanes::load(advantages + at + s * stride);
+    int a = 0;
+    for (; a + 2 <= t.actions(); a += 2) {
+      AddGradients<2, kSteps>(t, m, a, i, width, gains, advantage, squares, gradients);
+    }
+    if (a < t.actions()) {
+      AddGradients<1, kSteps>(t, m, a, i, width, gains, advantage, squares, gradients);
+    }
+    Lanes bend = Lanes::load(bends + i);
+    for (int s = 0; s < kSteps; ++s) {
+      bend = multiply_add(advantage[s], multiply_add(squares[s], scale, actions), bend);
+    }
+    bend.store(bends + i);
+
+    double* to = products + i;
+    const double* x = t.feature_row(m, 0) + i;
+    for (int f = 0; f < features; ++f) {
+      Lanes factor[kSteps];
+      for (int s = 0; s < kSteps; ++s) {
+        factor[s] = Lanes::load(x + s * step + f * stride);
+        if (weights != nullptr) factor[s] = factor[s] * Lanes::load(weights + at + s * stride);
       }
-      sum.store(to);
-      to += stride;
+      for (int h = f; h < features; ++h, to += width) {
+        Lanes sum = Lanes::load(to);
+        for (int s = 0; s < kSteps; ++s) {
+          sum = multiply_add(factor[s], Lanes::load(x + s * step + h * stride), sum);
+        }
+        sum.store(to);
+      }
     }
   }
 }
 
-void AddScores(const Trajectories& t, const double* gains, const double* advantages,
-               const double* weights, double* gradients, double* products) {
-  for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
-    int m = 0;
-    for (; m + kSteps <= t.steps(); m += kSteps) {
-      AddScoresOfSteps<kSteps>(t, m, i, gains, advantages, weights, gradients, products);
+void AddScores(const Trajectories& t, const double* gains, double precision,
+               const double* advantages, const double* weights, double* gradients, double* products,
+               double* bends) {
+  constexpr int kSteps = 4;
+  const std::size_t width = padded_count(t);
+  int m = 0;
+  for (; m + kSteps <= t.steps(); m += kSteps) {
+    AddScoresOfSteps<kSteps>(t, m, width, gains, precision, advantages, weights, gradients,
+                             products, bends);
+  }
+  for (; m < t.steps(); ++m) {
+    AddScoresOfSteps<1>(t, m, width, gains, precision, advantages, weights, gradients, products,
+                        bends);
+  }
+}
+
+void ScaleAndSum(const Trajectories& t, double factor, double* rows, int count, double* sums) {
+  const Group scale = Group::all(factor);
+  const auto n = static_cast<std::size_t>(t.count());
+  for (int k = 0; k < count; ++k) {
+    double* row = rows + static_cast<std::size_t>(k) * padded_count(t);
+    Group sum = Group::all(0.0);
+    for (std::size_t i = 0; i < padded_count(t); i += kSumLanes) {
+      const Group x = (Group::load(row + i) * scale).first(n - i);
+      x.store(row + i);
+      sum = sum + x;
     }
-    for (; m < t.steps(); ++m) {
-      AddScoresOfSteps<1>(t, m, i, gains, advantages, weights, gradients, products);
-    }
+    sums[k] = sum.sum();
   }
 }
 
@@ -297,32 +442,35 @@ HWY_AFTER_NAMESPACE();
 namespace lifeguard {
 
 HWY_EXPORT(SumDiscountedCosts);
-HWY_EXPORT(SumLive);
+HWY_EXPORT(SumRows);
 HWY_EXPORT(SubtractLive);
 HWY_EXPORT(AccumulateErrors);
 HWY_EXPORT(SumSquares);
 HWY_EXPORT(ShiftAndScale);
 HWY_EXPORT(LoadTerms);
-HWY_EXPORT(AddProducts);
+HWY_EXPORT(AddTerms);
+HWY_EXPORT(SumProducts);
 HWY_EXPORT(EvaluateQuadratic);
 HWY_EXPORT(AddScores);
+HWY_EXPORT(ScaleAndSum);
 
 void sum_discounted_costs(const Trajectories& trajectories, double discount, double* returns,
                           double* totals, double* magnitudes) {
   HWY_DYNAMIC_DISPATCH(SumDiscountedCosts)(trajectories, discount, returns, totals, magnitudes);
 }
-double sum_live(const double* x, const double* lengths, int m, std::size_t width) {
-  return HWY_DYNAMIC_DISPATCH(SumLive)(x, lengths, m, width);
+void sum_rows(const Trajectories& trajectories, const double* x, const double* lengths, int every,
+              double* sums) {
+  HWY_DYNAMIC_DISPATCH(SumRows)(trajectories, x, lengths, every, sums);
 }
 void subtract_live(const double* from, double shift, const double* lengths, int m,
                    std::size_t width, double* to) {
   HWY_DYNAMIC_DISPATCH(SubtractLive)(from, shift, lengths, m, width, to);
 }
-void accumulate_errors(const Trajectories& trajectories, double discount, double trace,
-                       const double* returns, const double* lengths, double* values,
-                       double* advantages) {
+void accumulate_errors(const Trajectories& trajectories, double discount, double decay, int every,
+                       const double* returns, const double* shifts, const double* lengths,
+                       double* values, double* advantages, double* totals) {
   HWY_DYNAMIC_DISPATCH(AccumulateErrors)
-  (trajectories, discount, trace, returns, lengths, values, advantages);
+  (trajectories, discount, decay, every, returns, shifts, lengths, values, advantages, totals);
 }
 void sum_squares(const Trajectories& trajectories, const double* x, double shift,
                  const double* lengths, double* totals) {
@@ -335,18 +483,29 @@ void shift_and_scale(const Trajectories& trajectories, double shift, double fact
 void load_terms(const Trajectories& trajectories, int m, double* tile) {
   HWY_DYNAMIC_DISPATCH(LoadTerms)(trajectories, m, tile);
 }
-void add_products(const double* tile, std::size_t width, const int* first, const int* second,
-                  std::size_t count, double* sums) {
-  HWY_DYNAMIC_DISPATCH(AddProducts)(tile, width, first, second, count, sums);
+void sum_products(const double* tile, std::size_t width, const int* rows, int row_count,
+                  int first_column, int column_count, bool add, double* sums) {
+  HWY_DYNAMIC_DISPATCH(SumProducts)
+  (tile, width, rows, row_count, first_column, column_count, add, sums);
 }
-void evaluate_quadratic(const Trajectories& trajectories, int m, const double* coefficients,
-                        double* v) {
-  HWY_DYNAMIC_DISPATCH(EvaluateQuadratic)(trajectories, m, coefficients, v);
+void add_terms(const double* x, int features, std::size_t width, const double* weights,
+               double* scratch, double* sums) {
+  HWY_DYNAMIC_DISPATCH(AddTerms)(x, features, width, weights, scratch, sums);
 }
-void add_scores(const Trajectories& trajectories, const double* gains, const double* advantages,
-                const double* weights, double* gradients, double* products) {
+void evaluate_quadratic(const Trajectories& trajectories, const double* coefficients,
+                        const double* lengths, int every, double* values, double* sums) {
+  HWY_DYNAMIC_DISPATCH(EvaluateQuadratic)
+  (trajectories, coefficients, lengths, every, values, sums);
+}
+void add_scores(const Trajectories& trajectories, const double* gains, double precision,
+                const double* advantages, const double* weights, double* gradients,
+                double* products, double* bends) {
   HWY_DYNAMIC_DISPATCH(AddScores)
-  (trajectories, gains, advantages, weights, gradients, products);
+  (trajectories, gains, precision, advantages, weights, gradients, products, bends);
+}
+void scale_and_sum(const Trajectories& trajectories, double factor, double* rows, int count,
+                   double* sums) {
+  HWY_DYNAMIC_DISPATCH(ScaleAndSum)(trajectories, factor, rows, count, sums);
 }
 
 }  // namespace lifeguard

@@ -30,20 +30,24 @@ inline double add_lanes(const double* lanes) {
 void sum_discounted_costs(const Trajectories& trajectories, double discount, double* returns,
                           double* totals, double* magnitudes);
 
-/// The sum of x over the live entries of row m.
-double sum_live(const double* x, const double* lengths, int m, std::size_t width);
+/// sums[m] = the sum of x over the live entries of row m, for every so many-th row.
+void sum_rows(const Trajectories& trajectories, const double* x, const double* lengths, int every,
+              double* sums);
 
 /// to = from - shift where live, 0 elsewhere.
 void subtract_live(const double* from, double shift, const double* lengths, int m,
                    std::size_t width, double* to);
 
-/// A_m = c_m + γ V_{m+1} - V_m + γλ A_{m+1} where live, 0 elsewhere; V is replaced by the returns
-/// where no longer live.
-void accumulate_errors(const Trajectories& trajectories, double discount, double trace,
-                       const double* returns, const double* lengths, double* values,
-                       double* advantages);
+/// λ-returns on every e-th row. `values` comes in as v and V_m = v_m + shifts[m] where live, the
+/// returns R_m elsewhere. With D = R - V, which is zero where V is exact and behind the last row,
+///   A_m = D_m - discount · D_{m+e} + decay · A_{m+e} where live, 0 elsewhere;
+/// `values` leaves as A + V, and totals[i] is the sum of A over trajectory i. `discount` and
+/// `decay` are those of e steps, γ^e and (γλ)^e.
+void accumulate_errors(const Trajectories& trajectories, double discount, double decay, int every,
+                       const double* returns, const double* shifts, const double* lengths,
+                       double* values, double* advantages, double* totals);
 
-/// totals[i] = Σ_m (x - shift)² over live steps.
+/// totals[i] = Σ_m (x - shift)² over the live steps of trajectory i.
 void sum_squares(const Trajectories& trajectories, const double* x, double shift,
                  const double* lengths, double* totals);
 
@@ -54,17 +58,32 @@ void shift_and_scale(const Trajectories& trajectories, double shift, double fact
 /// The features of step m and all their products of two, one row of padded_count for each.
 void load_terms(const Trajectories& trajectories, int m, double* tile);
 
-/// sums[8 k … 8 k + 7] += Σ_i tile row first[k] · tile row second[k], in lanes.
-void add_products(const double* tile, std::size_t width, const int* first, const int* second,
-                  std::size_t count, double* sums);
+/// Sums of products of each of `rows` with each of the columns, which are tile rows too, those from
+/// first_column on: sums[8 (r · column_count + c) …] = Σ_i row r · column c, in lanes, added to
+/// what is there if `add`.
+void sum_products(const double* tile, std::size_t width, const int* rows, int row_count,
+                  int first_column, int column_count, bool add, double* sums);
 
-/// v[i] = Σ_f c_f Φ_f + Σ_{f≤h} W_fh Φ_f Φ_h of step m.
-void evaluate_quadratic(const Trajectories& trajectories, int m, const double* coefficients,
-                        double* v);
+/// sums[8 k …] += Σ_i weights · term k, in lanes, over the terms of load_terms; `x` are the rows of
+/// the features, `scratch` is one more.
+void add_terms(const double* x, int features, std::size_t width, const double* weights,
+               double* scratch, double* sums);
 
-/// gradients[a F + f][i] += Σ_m A_m (u - KΦ)_a Φ_f and products[f ≤ h][i] += Σ_m w_m Φ_f Φ_h, rows
-/// of trajectories.stride(); w = 1 without weights. `gains` is K by rows.
-void add_scores(const Trajectories& trajectories, const double* gains, const double* advantages,
-                const double* weights, double* gradients, double* products);
+/// v = Σ_f c_f Φ_f + Σ_{f≤h} W_fh Φ_f Φ_h on every so many-th row, and its sums over the live
+/// entries of these rows.
+void evaluate_quadratic(const Trajectories& trajectories, const double* coefficients,
+                        const double* lengths, int every, double* values, double* sums);
+
+/// With ε = u - KΦ: gradients[a F + f][i] += Σ_m A_m ε_a Φ_f, products[f ≤ h][i] += Σ_m w_m Φ_f Φ_h
+/// and bends[i] += Σ_m A_m (precision · |ε|² - actions), rows of padded_count; w = 1 without
+/// weights. `gains` is K by rows.
+void add_scores(const Trajectories& trajectories, const double* gains, double precision,
+                const double* advantages, const double* weights, double* gradients,
+                double* products, double* bends);
+
+/// Multiplies rows of padded_count by the factor and adds each up, over trajectories; what
+/// follows the last trajectory becomes zero.
+void scale_and_sum(const Trajectories& trajectories, double factor, double* rows, int count,
+                   double* sums);
 
 }  // namespace lifeguard

@@ -1,6 +1,9 @@
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 
 #include <limits>
+#include <numeric>
+
+#include "lifeguard/base_learners/batch_kernels.hpp"
 
 namespace lifeguard {
 
@@ -43,23 +46,37 @@ double block_norm_squared(const Eigen::MatrixXd& block, const Eigen::VectorXd& x
 }
 
 double measured_noise(const PolicyGradient& gradient, int trajectories,
-                      const Eigen::LLT<Eigen::MatrixXd>& fisher_factor, Eigen::VectorXd& scratch) {
-  const Eigen::Index width = fisher_factor.rows();
-  const Eigen::Index size = gradient.gradient.size();
-  scratch.resize(size);
-  double sum = 0;
-  for (int i = 0; i < trajectories; ++i) {
-    for (Eigen::Index k = 0; k < size; ++k) {
-      scratch(k) = gradient.trajectory_gradient(static_cast<int>(k), i) - gradient.gradient(k);
-    }
-    // xᵀ F⁻¹ x = ‖C⁻¹ x‖² with F = C Cᵀ.
-    for (Eigen::Index start = 0; start < size; start += width) {
-      auto block = scratch.segment(start, width);
-      fisher_factor.matrixL().solveInPlace(block);
-    }
-    sum += scratch.squaredNorm();
+                      const Eigen::LLT<Eigen::MatrixXd>& fisher_factor, NoiseWorkspace& w) {
+  const int features = static_cast<int>(fisher_factor.rows());
+  const auto entries = static_cast<int>(gradient.gradient.size());
+  const auto n = static_cast<std::size_t>(trajectories);
+  const std::size_t width = (n + kSumLanes - 1) / kSumLanes * kSumLanes;
+  w.deviations.resize(static_cast<std::size_t>(entries) * width);
+  for (int k = 0; k < entries; ++k) {
+    const double* from =
+        &gradient.trajectory_gradients[static_cast<std::size_t>(k) * gradient.stride];
+    double* to = &w.deviations[static_cast<std::size_t>(k) * width];
+    const double mean = gradient.gradient(k);
+    for (std::size_t i = 0; i < n; ++i) to[i] = from[i] - mean;
+    for (std::size_t i = n; i < width; ++i) to[i] = 0.0;
   }
-  return sum / (static_cast<double>(trajectories) * (trajectories - 1.0));
+  // Σ_i x_iᵀ (I ⊗ G)⁻¹ x_i = tr(G⁻¹ C) with C = Σ_i Σ_a x_ia x_iaᵀ over the actions' parts of x_i.
+  w.rows.resize(static_cast<std::size_t>(features));
+  std::iota(w.rows.begin(), w.rows.end(), 0);
+  w.sums.resize(static_cast<std::size_t>(features * features) * kSumLanes);
+  for (int start = 0; start < entries; start += features) {
+    sum_products(&w.deviations[static_cast<std::size_t>(start) * width], width, w.rows.data(),
+                 features, 0, features, start > 0, w.sums.data());
+  }
+  w.covariance.resize(features, features);
+  for (int r = 0; r < features; ++r) {
+    for (int c = 0; c < features; ++c) {
+      w.covariance(r, c) =
+          add_lanes(&w.sums[static_cast<std::size_t>(r * features + c) * kSumLanes]);
+    }
+  }
+  fisher_factor.solveInPlace(w.covariance);
+  return w.covariance.trace() / (static_cast<double>(trajectories) * (trajectories - 1.0));
 }
 
 ReturnRegression regress_returns(const PolicyGradient& scores, const double* returns, int n,

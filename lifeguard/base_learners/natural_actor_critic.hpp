@@ -2,8 +2,10 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <vector>
 
 #include "lifeguard/base_learners/policy_gradient.hpp"
+#include "lifeguard/core/aligned.hpp"
 
 namespace lifeguard {
 
@@ -19,10 +21,18 @@ void solve_blocks(const Eigen::LLT<Eigen::MatrixXd>& factor, Eigen::VectorXd& x)
 /// xᵀ (I ⊗ G) x.
 double block_norm_squared(const Eigen::MatrixXd& block, const Eigen::VectorXd& x);
 
+/// Memory of measured_noise.
+struct NoiseWorkspace {
+  AlignedVector<double> deviations;  // g_i - ĝ: one row of trajectories for each entry
+  AlignedVector<double> sums;        // of their products, in lanes
+  std::vector<int> rows;
+  Eigen::MatrixXd covariance;
+};
+
 /// N = (1/(n(n-1))) Σ_i (g_i - ĝ)ᵀ F⁻¹ (g_i - ĝ): the expected part of ĝᵀF⁻¹ĝ that is sampling
 /// noise, measured by the spread of the gradient over n ≥ 2 trajectories.
 double measured_noise(const PolicyGradient& gradient, int trajectories,
-                      const Eigen::LLT<Eigen::MatrixXd>& fisher_factor, Eigen::VectorXd& scratch);
+                      const Eigen::LLT<Eigen::MatrixXd>& fisher_factor, NoiseWorkspace& workspace);
 
 struct ReturnRegression {
   bool damped = false;

@@ -1,5 +1,7 @@
 #include "lifeguard/base_learners/policy_gradient.hpp"
 
+#include <algorithm>
+
 #include "lifeguard/base_learners/batch_kernels.hpp"
 
 namespace lifeguard {
@@ -10,38 +12,33 @@ void compute_policy_gradient(const Trajectories& t, const GaussianPolicy& policy
   const int features = t.features();
   const int actions = t.actions();
   const int n = t.count();
-  const std::size_t stride = t.stride();
+  const std::size_t stride = padded_count(t);
   result.stride = stride;
   result.gradient.resize(actions * features);
   result.fisher.resize(features, features);
   result.gains = policy.gains();
-  result.trajectory_gradients.assign(static_cast<std::size_t>(actions * features) * stride, 0.0);
-  result.trajectory_products.assign(
-      static_cast<std::size_t>(features * (features + 1) / 2) * stride, 0.0);
-  add_scores(t, result.gains.data(), advantages, curvature_weights,
-             result.trajectory_gradients.data(), result.trajectory_products.data());
-
+  const int entries = actions * features;
+  const int products = features * (features + 1) / 2;
+  result.trajectory_gradients.assign(static_cast<std::size_t>(entries) * stride, 0.0);
+  result.trajectory_products.assign(static_cast<std::size_t>(products) * stride, 0.0);
+  result.trajectory_bends.assign(stride, 0.0);
+  result.row_sums.resize(static_cast<std::size_t>(std::max(entries, products)));
   const double precision = 1.0 / (policy.sigma() * policy.sigma());
-  double* gradients = result.trajectory_gradients.data();
-  for (int entry = 0; entry < actions * features; ++entry) {
-    double* row = gradients + static_cast<std::size_t>(entry) * stride;
-    double sum = 0;
-    for (int i = 0; i < n; ++i) {
-      row[i] *= precision;
-      sum += row[i];
-    }
-    result.gradient(entry) = sum / n;
-  }
-  const double* row = result.trajectory_products.data();
+  add_scores(t, result.gains.data(), precision, advantages, curvature_weights,
+             result.trajectory_gradients.data(), result.trajectory_products.data(),
+             result.trajectory_bends.data());
+
+  scale_and_sum(t, precision, result.trajectory_gradients.data(), entries, result.row_sums.data());
+  for (int k = 0; k < entries; ++k) result.gradient(k) = result.row_sums[k] / n;
+  scale_and_sum(t, precision, result.trajectory_products.data(), products, result.row_sums.data());
+  const double* sum = result.row_sums.data();
   for (int f = 0; f < features; ++f) {
-    for (int h = f; h < features; ++h) {
-      double sum = 0;
-      for (int i = 0; i < n; ++i) sum += row[i];
-      result.fisher(f, h) = sum * precision / n;
+    for (int h = f; h < features; ++h, ++sum) {
+      result.fisher(f, h) = *sum / n;
       result.fisher(h, f) = result.fisher(f, h);
-      row += stride;
     }
   }
+  scale_and_sum(t, 1.0, result.trajectory_bends.data(), 1, &result.bend);
 }
 
 }  // namespace lifeguard

@@ -16,9 +16,15 @@ struct PolicyGradient {
   /// The F × F block of F = (1/n) Σ_i Σ_m E_u[∇log π ∇log πᵀ] = I_A ⊗ (1/(nσ²)) Σ Φ Φᵀ, the Fisher
   /// information of one whole trajectory.
   Eigen::MatrixXd fisher;
-  /// The summands of ĝ, before the division by n: one row of `stride` trajectories for each entry.
+  /// Σ_i Σ_m A_m (|ε|²/σ² - a) with the noise ε = u - KΦ of the a actions: how much costlier than
+  /// expected large noise was.
+  double bend = 0;
+  /// The summands of ĝ, before the division by n: one row of `stride` trajectories for each entry,
+  /// zero behind the last one.
   AlignedVector<double> trajectory_gradients;
   AlignedVector<double> trajectory_products;  // likewise Σ_m ΦΦᵀ, upper triangle by rows
+  AlignedVector<double> trajectory_bends;
+  AlignedVector<double> row_sums;  // over trajectories
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> gains;
   std::size_t stride = 0;
 

@@ -13,18 +13,22 @@ namespace lifeguard {
 /// step. Terms and numbers are centred, by the mean of their step or by that of the batch, so the
 /// fit explains differences between trajectories and the mean is left to the caller.
 ///
-/// The normal equations are sums of products of two terms of degree 1 or 2, and many products are
-/// the same monomial: with 6 features the 27 · 28 / 2 = 378 entries are 203 different sums.
+/// The normal equations are sums of products of two terms, and many products are the same monomial:
+/// with 6 features the 27 · 28 / 2 = 378 entries are 203 different sums. They depend on the
+/// features alone, so further fits to the same batch only need a new right-hand side.
 class StateBaseline {
  public:
-  /// Least squares over every stride-th step of `numbers` (steps × trajectories.stride()), which
-  /// are zero where no longer live and on average: over each step, or over the batch.
-  void fit(const Trajectories& trajectories, int stride, bool centre_each_step,
-           const double* numbers);
+  /// Least squares over every stride-th step of `numbers` (steps × trajectories.stride()) minus
+  /// `means`, over what is live; `lengths` as in batch_kernels.hpp. Means are those of each step,
+  /// or, unless centre_each_step, all are that of all steps of the fit.
+  void fit(const Trajectories& trajectories, const double* lengths, int stride,
+           bool centre_each_step, const double* numbers, const double* means);
   /// The same for other numbers of the same batch.
-  void refit(const Trajectories& trajectories, const double* numbers);
-  /// v(x) of all trajectories at step m; zero where no longer live.
-  void values(const Trajectories& trajectories, int m, double* v) const;
+  void refit(const Trajectories& trajectories, const double* lengths, const double* numbers,
+             const double* means);
+  /// v(x) on every so many-th step, zero where no longer live, and its sums over these steps.
+  void values(const Trajectories& trajectories, const double* lengths, int every, double* v,
+              double* sums) const;
   /// The mean of v over the steps of the fit.
   double mean_value() const;
 
@@ -32,8 +36,19 @@ class StateBaseline {
   const Eigen::VectorXd& coefficients() const { return coefficients_; }
 
  private:
+  /// Σ over the batch of each of `rows` times the terms Φ_g Φ_h, g ≥ f: the monomials that f
+  /// begins. The rows are Φ_f and Φ_e Φ_f, e ≤ f.
+  struct Block {
+    std::vector<int> rows;
+    int first_column;
+    int columns;
+    std::size_t at;  // in sums_
+  };
+
   void set_features(int features);
-  void load_tile(const Trajectories& trajectories, int m, const double* numbers);
+  /// Adds the numbers of the k-th step of the fit to the right-hand side.
+  void add_numbers(const Trajectories& trajectories, const double* lengths, int k,
+                   const double* numbers, double mean);
   void factorise();
   void solve();
 
@@ -41,18 +56,19 @@ class StateBaseline {
   int stride_ = 1;
   bool centre_each_step_ = true;
 
-  // Rows of a tile are the terms, then the numbers, then ones. Products of rows, as index pairs:
-  std::vector<int> first_, second_;          // one for each different monomial
-  std::vector<int> all_first_, all_second_;  // every pair of terms, q ≤ p
-  std::vector<int> monomial_of_;             // the monomial of each such pair
-  std::vector<int> numbers_row_, ones_row_, term_rows_;
+  std::vector<Block> blocks_;
+  std::vector<std::size_t> sum_of_;  // where in sums_ the product of two terms is, q ≤ p
+  std::vector<int> all_terms_;
 
-  AlignedVector<double> tile_;         // of one step
+  AlignedVector<double> tile_;         // of one step: the terms, then ones
+  AlignedVector<double> rows_;         // the features of all steps of the fit
+  AlignedVector<double> numbers_;      // of one step, minus their mean
+  AlignedVector<double> products_;     // of these and a feature
   AlignedVector<double> sums_;         // of monomials, in lanes
   AlignedVector<double> step_sums_;    // of the terms of one step, in lanes
   AlignedVector<double> centre_;       // each step's term sums / √live, one row for each term
   AlignedVector<double> centre_sums_;  // their products, in lanes
-  AlignedVector<double> right_;        // of terms times numbers and of the numbers, in lanes
+  AlignedVector<double> right_;        // of terms times numbers, in lanes
   double live_ = 0;
   Eigen::VectorXd means_;  // of the terms over the batch
   Eigen::VectorXd scale_;

@@ -18,6 +18,9 @@ struct AdaptationSettings {
   /// the batch. The mean action then moves by √(2 · this) standard deviations of the exploration
   /// noise, whatever the horizon. ≥ 0; 0 leaves the base learner's δ alone.
   double trust_region_per_step = 1.8;
+  /// δ grows by max(1, this / ν) where the noise share ν of the gradient is small: a direction that
+  /// the batch is sure of may be followed further. ≥ 0; 0 means never.
+  double sure_noise_share = 0.15;
   /// The largest step as a multiple of the Newton step, which goes to where the batch's own
   /// curvature in the actions puts the minimum: a trust region alone keeps stepping as far when the
   /// minimum is near. ≥ 0; 0 means no limit.
@@ -34,13 +37,12 @@ BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
 /// noise ε = u - KΦ. The second derivative of the cost in α is about this times the Fisher
 /// information, so F⁻¹ĝ divided by it is the Newton step. Never less than twice its own standard
 /// error for advantages of variance 1.
-double action_curvature(const Trajectories& trajectories, const GaussianPolicy& played,
-                        const double* advantages);
+double action_curvature(const Trajectories& trajectories, const PolicyGradient& gradient);
 
-/// Scales the step of an eNAC loss with trust region `radius` down to `limit` Newton steps.
-/// `workspace` is what make_round_loss left for this batch.
-void limit_to_newton_step(double limit, double radius, const Trajectories& trajectories,
-                          const GaussianPolicy& played, const BaseLearnerWorkspace& workspace,
-                          RoundLoss& loss);
+/// Scales the step of an eNAC loss with trust region `radius`: to a larger one where the direction
+/// is sure, and down to the limit of Newton steps. `gradient` is what make_round_loss left of this
+/// batch.
+void adapt_step(const AdaptationSettings& adaptation, double radius,
+                const Trajectories& trajectories, const PolicyGradient& gradient, RoundLoss& loss);
 
 }  // namespace lifeguard

@@ -67,6 +67,7 @@ void describe(Archive& archive, LearnerSettings& s) {
   describe(archive, s.round.base_learner);
   archive.field("failure_horizon", s.round.adaptation.failure_horizon);
   archive.field("trust_region_per_step", s.round.adaptation.trust_region_per_step);
+  archive.field("sure_noise_share", s.round.adaptation.sure_noise_share);
   archive.field("newton_limit", s.round.adaptation.newton_limit);
   archive.field("basis_size", s.basis_size);
   archive.field("zeta", s.zeta);

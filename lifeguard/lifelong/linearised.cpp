@@ -29,35 +29,55 @@ LinearisedUpdate::LinearisedUpdate(int parameters, int basis_size)
       common_(basis_size),
       whole_(basis_size),
       curved_basis_(parameters, basis_size),
-      system_(basis_size, basis_size) {}
+      system_(basis_size, basis_size),
+      basis_factor_(parameters) {}
+
+bool LinearisedUpdate::factorise(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& basis) {
+  square_ = basis.rows() == basis.cols();
+  if (square_) {
+    // ds = L⁻¹Δ whatever the metric is; a metric that is none is refused all the same.
+    metric_factor_.compute(curvature);
+    if (metric_factor_.info() != Eigen::Success) return false;
+    basis_factor_.compute(basis);
+    return true;
+  }
+  for (Eigen::Index j = 0; j < basis.cols(); ++j) {
+    apply_curvature(curvature, basis.col(j), curved_basis_.col(j));
+  }
+  system_.noalias() = basis.transpose() * curved_basis_;
+  metric_factor_.compute(system_);
+  return metric_factor_.info() == Eigen::Success;
+}
+
+void LinearisedUpdate::express(const Eigen::VectorXd& step, const Eigen::MatrixXd& curvature,
+                               const Eigen::MatrixXd& basis, Eigen::VectorXd& coefficients) {
+  if (square_) {
+    coefficients = basis_factor_.solve(step);
+    return;
+  }
+  apply_curvature(curvature, step, curved_step_);
+  coefficients.noalias() = basis.transpose() * curved_step_;
+  metric_factor_.solveInPlace(coefficients);
+}
 
 LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, int task,
                                           Knowledge& knowledge, const Eigen::VectorXd* own_step) {
   Eigen::MatrixXd& basis = knowledge.basis;
   Eigen::MatrixXd& coefficients = knowledge.coefficients;
-  for (int j = 0; j < knowledge.basis_size(); ++j) {
-    apply_curvature(loss.curvature, basis.col(j), curved_basis_.col(j));
-  }
-  system_.noalias() = basis.transpose() * curved_basis_;
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(system_);
-  if (cholesky.info() != Eigen::Success) return LinearisedStatus::singular;
+  if (!factorise(loss.curvature, basis)) return LinearisedStatus::singular;
 
   knowledge.policy_parameters(task, step_);
   step_ = loss.target - step_;
-  apply_curvature(loss.curvature, step_, curved_step_);
-  whole_.noalias() = basis.transpose() * curved_step_;
-  cholesky.solveInPlace(whole_);
+  express(step_, loss.curvature, basis, whole_);
   common_ = share * whole_;
   if (own_step != nullptr) {
     step_ = share * step_ + (1 - share) * *own_step;
-    apply_curvature(loss.curvature, step_, curved_step_);
-    whole_.noalias() = basis.transpose() * curved_step_;
-    cholesky.solveInPlace(whole_);
+    express(step_, loss.curvature, basis, whole_);
   }
   for (int t = 0; t < knowledge.tasks(); ++t) {
     coefficients.col(t) += t == task ? whole_ : common_;
   }
-  if (knowledge.basis_size() == knowledge.parameters()) return LinearisedStatus::ok;
+  if (square_) return LinearisedStatus::ok;
   step_.noalias() -= basis * whole_;
   // L s_t grows by the whole rest if s_t is as long as the others are on average. A shorter s_t
   // takes a part of it only, or a small coefficient would turn the whole basis.

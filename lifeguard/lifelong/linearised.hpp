@@ -1,6 +1,8 @@
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/LU>
 
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
@@ -30,7 +32,8 @@ struct LinearisedSettings {
 
 enum class LinearisedStatus {
   ok,
-  /// LᵀΓL was not positive definite to working precision; the knowledge is unchanged.
+  /// LᵀΓL, or Γ if L is square, was not positive definite to working precision; the knowledge is
+  /// unchanged.
   singular,
 };
 
@@ -49,12 +52,21 @@ class LinearisedUpdate {
                           const Eigen::VectorXd* own_step = nullptr);
 
  private:
+  bool factorise(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& basis);
+  /// The coefficients (LᵀΓL)⁻¹ LᵀΓ of a step.
+  void express(const Eigen::VectorXd& step, const Eigen::MatrixXd& curvature,
+               const Eigen::MatrixXd& basis, Eigen::VectorXd& coefficients);
+
   Eigen::VectorXd step_;         // of the task: w Δ + (1 - w) own step; then what L cannot express
   Eigen::VectorXd curved_step_;  // Γ times a step
   Eigen::VectorXd common_;       // k: what every task moves by
   Eigen::VectorXd whole_;        // k: what the observed task moves by
   Eigen::MatrixXd curved_basis_;  // ΓL, d × k
   Eigen::MatrixXd system_;        // LᵀΓL, k × k
+  bool square_ = false;           // k = d
+  // Of something, since a copy reads the status that only a decomposition sets.
+  Eigen::LLT<Eigen::MatrixXd> metric_factor_{Eigen::MatrixXd::Identity(1, 1)};  // of LᵀΓL or Γ
+  Eigen::PartialPivLU<Eigen::MatrixXd> basis_factor_;                           // of a square L
 };
 
 }  // namespace lifeguard

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -13,7 +14,7 @@ BaseLearnerSettings RoundSettings::default_base_learner() {
   BaseLearnerSettings settings;
   settings.advantages.discount = 0.998;
   settings.advantages.trace = 0.95;
-  settings.advantages.baseline_sweeps = 3;
+  settings.advantages.baseline_sweeps = 2;
   settings.step.decay = 1.0;
   return settings;
 }
@@ -24,7 +25,10 @@ void RoundSettings::validate() const {
 }
 
 PolicyLearner::PolicyLearner(int features, int actions, const RoundSettings& round)
-    : features_(features), actions_(actions), round_(round) {
+    : features_(features),
+      actions_(actions),
+      round_(round),
+      played_(Eigen::MatrixXd::Zero(std::max(actions, 1), std::max(features, 1)), 0.0) {
   round.validate();
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
@@ -81,15 +85,16 @@ void PolicyLearner::require_usable(const RoundLoss& loss) const {
 
 RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& trajectories) {
   const int task = index(id);
-  const GaussianPolicy played = policy(id);
+  policy_parameters(task, alpha_);
+  played_.assign(alpha_, tasks_[task].sigma);
   const double visit = visits_before(task);
   const BaseLearnerSettings settings =
       adapted(round_.base_learner, round_.adaptation, trajectories);
-  make_round_loss(trajectories, played, visit, settings, workspace_, loss_);
-  if (round_.adaptation.newton_limit > 0 && settings.step.rule == StepRule::trust_region &&
+  make_round_loss(trajectories, played_, visit, settings, workspace_, loss_);
+  if (settings.step.rule == StepRule::trust_region &&
       settings.method == BaseLearnerMethod::natural_actor_critic) {
-    limit_to_newton_step(round_.adaptation.newton_limit, settings.step.radius(visit), trajectories,
-                         played, workspace_, loss_);
+    adapt_step(round_.adaptation, settings.step.radius(visit), trajectories,
+               workspace_.policy_gradient, loss_);
   }
   return observe(id, loss_);
 }

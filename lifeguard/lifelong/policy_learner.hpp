@@ -52,7 +52,7 @@ struct RoundSettings {
   AdaptationSettings adaptation;
 
   /// eNAC with the advantages that served all families best (docs/learning.md): γ = 0.998, λ = 0.95
-  /// and a baseline refined three times; trust regions decay as 1 / (1 + visits).
+  /// and a baseline fitted twice; trust regions decay as 1 / (1 + visits).
   static BaseLearnerSettings default_base_learner();
   void validate() const;
   bool operator==(const RoundSettings&) const = default;
@@ -130,6 +130,7 @@ class PolicyLearner {
   int features_;
   int actions_;
   RoundSettings round_;
+  GaussianPolicy played_;  // in the round that is being observed
   BaseLearnerWorkspace workspace_;
   RoundLoss loss_;
   long rounds_ = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
@@ -12,12 +13,24 @@ GaussianPolicy::GaussianPolicy(Eigen::MatrixXd gains, double sigma)
     : gains_(std::move(gains)), sigma_(sigma) {
   require(gains_.size() > 0, "gains", fmt::format("{} x {}", gains_.rows(), gains_.cols()),
           "must not be empty");
+  check();
+}
+
+void GaussianPolicy::check() const {
   for (Eigen::Index a = 0; a < gains_.rows(); ++a) {
     for (Eigen::Index f = 0; f < gains_.cols(); ++f) {
+      if (std::isfinite(gains_(a, f))) continue;  // names cost memory
       require_finite(fmt::format("gains({}, {})", a, f), gains_(a, f));
     }
   }
   require_not_negative("sigma", sigma_);
+}
+
+void GaussianPolicy::assign(const Eigen::VectorXd& parameters, double sigma) {
+  require_size("parameters", parameters.size(), gains_.size());
+  gains_ = parameters.reshaped<Eigen::RowMajor>(gains_.rows(), gains_.cols());
+  sigma_ = sigma;
+  check();
 }
 
 GaussianPolicy GaussianPolicy::from_parameters(const Eigen::VectorXd& parameters, int actions,

@@ -12,6 +12,9 @@ class GaussianPolicy {
   static GaussianPolicy from_parameters(const Eigen::VectorXd& parameters, int actions,
                                         double sigma);
 
+  /// Other numbers in the same shape, without allocating.
+  void assign(const Eigen::VectorXd& parameters, double sigma);
+
   const Eigen::MatrixXd& gains() const { return gains_; }
   double sigma() const { return sigma_; }
   int actions() const { return static_cast<int>(gains_.rows()); }
@@ -23,6 +26,8 @@ class GaussianPolicy {
   GaussianPolicy without_noise() const { return {gains_, 0.0}; }
 
  private:
+  void check() const;
+
   Eigen::MatrixXd gains_;
   double sigma_;
 };

@@ -18,6 +18,12 @@ constexpr double kLittleGain = 0.9;
 // Joint steps without gain, each on a nearer target, after which descent ends.
 constexpr int kPatience = 12;
 
+bool unconstrained(const std::vector<ProjectionTask>& tasks) {
+  return std::all_of(tasks.begin(), tasks.end(), [](const ProjectionTask& task) {
+    return task.rows().rows() == 0 && !task.has_ball();
+  });
+}
+
 // What a broken solver might hand on.
 void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
   if (fault == ProjectionFault::not_finite) {
@@ -371,6 +377,25 @@ void Projection::project_none(const Eigen::MatrixXd& target_basis,
   result_.status = ProjectionStatus::not_checked;
 }
 
+// What the other modes find as well, after more work: the target is safe as it is.
+void Projection::keep_target(const Eigen::MatrixXd& target_basis,
+                             const Eigen::MatrixXd& target_coefficients) {
+  result_.objectives.push_back(
+      objective(present_.basis, present_.coefficients, target_basis, target_coefficients));
+  present_.basis = target_basis;
+  present_.coefficients = target_coefficients;
+  present_.objective = 0;
+  if (result_.objectives[0] > 0) {
+    result_.objectives.push_back(0);
+    result_.alternations = 1;
+    result_.basis_path = BasisPath::inside;
+  }
+  result_.coefficient_paths.inside = static_cast<long>(target_coefficients.cols());
+  result_.worst_row_margin = std::numeric_limits<double>::infinity();
+  result_.worst_slack_margin = std::numeric_limits<double>::infinity();
+  result_.status = ProjectionStatus::converged;
+}
+
 void Projection::record_margins(const std::vector<ProjectionTask>& tasks) {
   const double basis_length = rounded_up_length(present_.basis);
   result_.worst_row_margin = std::numeric_limits<double>::infinity();
@@ -414,6 +439,9 @@ const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& t
   const bool usable = target_basis.allFinite() && target_coefficients.allFinite();
   if (settings_.mode == ProjectionMode::none && usable) {
     project_none(target_basis, target_coefficients);
+  } else if (settings_.mode == ProjectionMode::exact && usable && !faults_ &&
+             unconstrained(tasks) && spectrum_.inside(target_basis, settings_.p, settings_.q)) {
+    keep_target(target_basis, target_coefficients);
   } else {
     tighten(tasks);
     repair(tasks, present_);

@@ -146,6 +146,7 @@ class Projection {
                      const Eigen::MatrixXd& target_coefficients);
   void project_none(const Eigen::MatrixXd& target_basis,
                     const Eigen::MatrixXd& target_coefficients);
+  void keep_target(const Eigen::MatrixXd& target_basis, const Eigen::MatrixXd& target_coefficients);
   /// S-step for all tasks at point.basis, verified; false when the basis itself is not.
   bool complete(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
                 const Eigen::MatrixXd& target_coefficients, Point& point);

@@ -120,6 +120,17 @@ double SpectrumVerifier::reserve(long d, long k, double q) {
 }
 
 bool SpectrumVerifier::inside(const Eigen::MatrixXd& basis, double p, double q) {
+  const bool same = p == proven_p_ && q == proven_q_ && basis.rows() == proven_.rows() &&
+                    basis.cols() == proven_.cols() && basis == proven_;
+  if (same) return true;
+  if (!prove(basis, p, q)) return false;
+  proven_ = basis;
+  proven_p_ = p;
+  proven_q_ = q;
+  return true;
+}
+
+bool SpectrumVerifier::prove(const Eigen::MatrixXd& basis, double p, double q) {
   const Eigen::Index k = basis.cols();
   gram_.noalias() = basis.transpose() * basis;
   const double square = basis.squaredNorm() * kLengthRoundUp;

@@ -71,6 +71,7 @@ class TaskVerifier {
 
 /// Proves p I ⪯ LᵀL ⪯ q I by Cholesky factorisations of LᵀL − (p + e) I and (q − e) I − LᵀL, with
 /// an e that covers all rounding errors (Rump, "Verification of positive definiteness", 2006).
+/// Remembers the last basis it accepted, since most rounds keep it.
 class SpectrumVerifier {
  public:
   bool inside(const Eigen::MatrixXd& basis, double p, double q);
@@ -80,6 +81,11 @@ class SpectrumVerifier {
   static double reserve(long d, long k, double q);
 
  private:
+  bool prove(const Eigen::MatrixXd& basis, double p, double q);
+
+  Eigen::MatrixXd proven_;
+  double proven_p_ = std::numeric_limits<double>::quiet_NaN();
+  double proven_q_ = std::numeric_limits<double>::quiet_NaN();
   Eigen::MatrixXd gram_;
   Eigen::MatrixXd shifted_;
   // Of something, since a copy reads the status that only a decomposition sets.

@@ -163,6 +163,48 @@ TEST(Advantages, FurtherSweepsFitTheLambdaReturns) {
   }
 }
 
+// With a stride the sweeps before the last see a coarser problem: the steps of the fit, the costs
+// between them added up. That is a batch of its own.
+TEST(Advantages, SweepsWithAStrideAreSweepsOfTheCoarserBatch) {
+  constexpr int kStride = 3;
+  const Trajectories t = example_batch(60, true, 9);
+  const int rows = (t.steps() + kStride - 1) / kStride;
+  AdvantageSettings s;
+  s.discount = 0.95;
+  s.trace = 0.8;
+  s.normalise = false;
+  s.baseline_stride = kStride;
+  s.baseline_sweeps = 2;
+  for (const bool step_mean : {true, false}) {
+    s.step_mean = step_mean;
+    Trajectories coarse(t.count(), rows, t.features(), t.actions());
+    for (int i = 0; i < t.count(); ++i) {
+      coarse.set_length(i, (t.length(i) + kStride - 1) / kStride);
+      for (int k = 0; k < rows; ++k) {
+        for (int f = 0; f < t.features(); ++f) {
+          coarse.feature(i, k, f) = t.feature(i, k * kStride, f);
+        }
+        double cost = 0;
+        for (int j = kStride - 1; j >= 0; --j) {
+          const int m = k * kStride + j;
+          cost = (m < t.steps() ? t.cost(i, m) : 0.0) + s.discount * cost;
+        }
+        coarse.cost(i, k) = cost;
+      }
+    }
+    AdvantageSettings coarse_settings = s;
+    coarse_settings.baseline_stride = 1;
+    coarse_settings.discount = std::pow(s.discount, kStride);
+    coarse_settings.trace = std::pow(s.trace, kStride);
+    AdvantageWorkspace fine, whole;
+    compute_advantages(t, s, fine);
+    compute_advantages(coarse, coarse_settings, whole);
+    for (Eigen::Index k = 0; k < whole.baseline.coefficients().size(); ++k) {
+      EXPECT_NEAR(fine.baseline.coefficients()(k), whole.baseline.coefficients()(k), 1e-9);
+    }
+  }
+}
+
 TEST(Advantages, EqualCostsCarryNoSignal) {
   Trajectories t = example_batch(20, false, 1);
   for (int i = 0; i < t.count(); ++i) {
@@ -195,41 +237,36 @@ TEST(StateBaseline, FindsAQuadraticFunction) {
   const Trajectories t = example_batch(33, true, 3);
   AlignedVector<double> numbers(static_cast<std::size_t>(t.steps()) * t.stride(), 0.0);
   AlignedVector<double> values = numbers;
-  for (const int stride : {1, 3}) {
-    for (int m = 0; m < t.steps(); ++m) {
-      double mean = 0, live = 0;
-      for (int i = 0; i < t.count(); ++i) {
-        if (m >= t.length(i)) continue;
-        const Eigen::VectorXd terms = quadratic_terms(t, i, m);
-        double v = 0;
-        for (Eigen::Index k = 0; k < terms.size(); ++k) v += (1.0 - 0.3 * double(k)) * terms(k);
-        numbers[static_cast<std::size_t>(m) * t.stride() + i] = v;
-        mean += v;
-        live += 1;
-      }
-      for (int i = 0; i < t.count(); ++i) {
-        if (m < t.length(i)) numbers[static_cast<std::size_t>(m) * t.stride() + i] -= mean / live;
-      }
+  AlignedVector<double> lengths(t.stride(), 0.0);
+  for (int i = 0; i < t.count(); ++i) lengths[i] = t.length(i);
+  std::vector<double> means, sums(t.steps());
+  for (int m = 0; m < t.steps(); ++m) {
+    double sum = 0, live = 0;
+    for (int i = 0; i < t.count(); ++i) {
+      if (m >= t.length(i)) continue;
+      const Eigen::VectorXd terms = quadratic_terms(t, i, m);
+      double v = m;  // an offset for each step
+      for (Eigen::Index k = 0; k < terms.size(); ++k) v += (1.0 - 0.3 * double(k)) * terms(k);
+      numbers[static_cast<std::size_t>(m) * t.stride() + i] = v;
+      sum += v;
+      live += 1;
     }
+    means.push_back(sum / live);
+  }
+  for (const int stride : {1, 3}) {
     StateBaseline baseline;
-    baseline.fit(t, stride, true, numbers.data());
+    baseline.fit(t, lengths.data(), stride, true, numbers.data(), means.data());
     ASSERT_EQ(baseline.terms(), 9);
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(baseline.coefficients()(k), 1.0 - 0.3 * k, 1e-5);
+    baseline.values(t, lengths.data(), 1, values.data(), sums.data());
     for (int m = 0; m < t.steps(); ++m) {
-      double* v = &values[static_cast<std::size_t>(m) * t.stride()];
-      baseline.values(t, m, v);
-      double mean = 0, live = 0;
-      for (int i = 0; i < t.count(); ++i) {
-        mean += v[i];
-        live += m < t.length(i) ? 1 : 0;
-      }
-      for (int i = 0; i < t.count(); ++i) v[i] -= mean / live;
+      double sum = 0;
       for (int i = 0; i < t.count(); ++i) {
         const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
-        if (m < t.length(i)) {
-          ASSERT_NEAR(values[at], numbers[at], 1e-4);
-        }
+        sum += values[at];
+        ASSERT_NEAR(values[at] + (m < t.length(i) ? m : 0), numbers[at], 1e-4);
       }
+      EXPECT_NEAR(sums[m], sum, 1e-9);
     }
   }
 }

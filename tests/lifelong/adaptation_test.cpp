@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <vector>
 
+#include "lifeguard/core/aligned.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard {
@@ -40,14 +40,20 @@ TEST(Adaptation, ZeroLeavesTheBaseLearnerAlone) {
   Trajectories batch(4, 30, 2, 1);
   batch.set_length(0, 10);
   const BaseLearnerSettings base;
-  EXPECT_EQ(adapted(base, {0.0, 0.0, 0.0}, batch), base);
+  EXPECT_EQ(adapted(base, {0.0, 0.0, 0.0, 0.0}, batch), base);
 }
 
 /// A batch whose advantages are exactly quadratic in the exploration noise.
 struct QuadraticBatch {
   Trajectories trajectories;
   GaussianPolicy policy;
-  std::vector<double> advantages;
+  AlignedVector<double> advantages;
+
+  PolicyGradient gradient() const {
+    PolicyGradient result;
+    compute_policy_gradient(trajectories, policy, advantages.data(), result);
+    return result;
+  }
 };
 
 QuadraticBatch quadratic_batch(std::uint64_t seed, int actions, double curvature) {
@@ -75,37 +81,71 @@ QuadraticBatch quadratic_batch(std::uint64_t seed, int actions, double curvature
 TEST(Adaptation, ActionCurvatureIsTheSecondDerivativeInTheActions) {
   for (const int actions : {1, 4}) {
     const QuadraticBatch b = quadratic_batch(5, actions, 3.0);
-    const double found = action_curvature(b.trajectories, b.policy, b.advantages.data());
+    const double found = action_curvature(b.trajectories, b.gradient());
     EXPECT_NEAR(found, 3.0 * 0.16, 0.05) << actions;
   }
   // Without curvature the answer is the noise floor, not a negative number or zero.
   const QuadraticBatch flat = quadratic_batch(6, 2, -3.0);
-  EXPECT_NEAR(action_curvature(flat.trajectories, flat.policy, flat.advantages.data()),
-              2 * std::sqrt(2.0 / (6000 * 2)), 1e-12);
+  EXPECT_NEAR(action_curvature(flat.trajectories, flat.gradient()), 2 * std::sqrt(2.0 / (6000 * 2)),
+              1e-12);
 }
 
-TEST(Adaptation, StepsBeyondTheNewtonStepAreCutToIt) {
-  const QuadraticBatch b = quadratic_batch(5, 1, 3.0);
-  const double h = action_curvature(b.trajectories, b.policy, b.advantages.data());
-  BaseLearnerWorkspace workspace;
-  workspace.advantages.advantages.assign(b.advantages.begin(), b.advantages.end());
-  workspace.policy_gradient.gradient = Eigen::Vector3d(2, 0, 0);
+struct StepExample {
+  QuadraticBatch batch = quadratic_batch(5, 1, 3.0);
+  PolicyGradient gradient = batch.gradient();
   RoundLoss loss;
-  loss.status = RoundLossStatus::ok;
-  loss.curvature = Eigen::MatrixXd::Identity(3, 3);
-  loss.played = Eigen::Vector3d(1, 1, 1);
-  loss.cost_gradient = Eigen::Vector3d(0.5, 0, 0);  // in other units than the advantages
-  loss.natural_norm_squared = 0.25;
-  const double radius = 50;
-  loss.target = loss.played - std::sqrt(2 * radius / 4) * Eigen::Vector3d(2, 0, 0);
-  loss.step_kl = radius;
-  limit_to_newton_step(1.0, radius, b.trajectories, b.policy, workspace, loss);
+  double radius = 50;
+
+  StepExample() {
+    gradient.gradient = Eigen::Vector3d(2, 0, 0);
+    loss.status = RoundLossStatus::ok;
+    loss.curvature = Eigen::MatrixXd::Identity(3, 3);
+    loss.played = Eigen::Vector3d(1, 1, 1);
+    loss.cost_gradient = Eigen::Vector3d(0.5, 0, 0);  // in other units than the advantages
+    loss.natural_norm_squared = 0.25;
+    loss.target = loss.played - std::sqrt(2 * radius / 4) * Eigen::Vector3d(2, 0, 0);
+    loss.step_kl = radius;
+    loss.noise_share = 0.4;
+  }
+  void adapt(double sure, double newton) {
+    AdaptationSettings settings;
+    settings.sure_noise_share = sure;
+    settings.newton_limit = newton;
+    adapt_step(settings, radius, batch.trajectories, gradient, loss);
+  }
+};
+
+TEST(Adaptation, StepsBeyondTheNewtonStepAreCutToIt) {
+  StepExample e;
+  const double h = action_curvature(e.batch.trajectories, e.gradient);
+  e.adapt(0.0, 1.0);
   // Newton's step is F⁻¹ĝ / h in units of the advantages.
-  EXPECT_NEAR(loss.played(0) - loss.target(0), 2 / h, 1e-9);
-  EXPECT_NEAR(loss.step_kl, 0.5 * (2 / h) * (2 / h), 1e-9);
-  const Eigen::VectorXd kept = loss.target;
-  limit_to_newton_step(100.0, 0.5 * (2 / h) * (2 / h), b.trajectories, b.policy, workspace, loss);
-  EXPECT_EQ(loss.target, kept);
+  EXPECT_NEAR(e.loss.played(0) - e.loss.target(0), 2 / h, 1e-9);
+  EXPECT_NEAR(e.loss.step_kl, 0.5 * (2 / h) * (2 / h), 1e-9);
+  const Eigen::VectorXd kept = e.loss.target;
+  e.radius = e.loss.step_kl;
+  e.adapt(0.0, 100.0);
+  EXPECT_EQ(e.loss.target, kept);
+}
+
+TEST(Adaptation, SureDirectionsAreFollowedFurther) {
+  StepExample e;
+  const Eigen::VectorXd step = e.loss.target - e.loss.played;
+  e.adapt(0.4, 0.0);  // not surer than that
+  EXPECT_EQ(e.loss.target - e.loss.played, step);
+  e.adapt(3.6, 0.0);  // a radius of nine times as much
+  EXPECT_LT((e.loss.target - e.loss.played - 3 * step).norm(), 1e-9);
+  EXPECT_NEAR(e.loss.step_kl, 9 * 50, 1e-9);
+  // ... but not beyond the Newton step.
+  StepExample limited;
+  limited.adapt(3.6, 1.0);
+  const double h = action_curvature(limited.batch.trajectories, limited.gradient);
+  EXPECT_NEAR(limited.loss.played(0) - limited.loss.target(0), 2 / h, 1e-9);
+  // A noise share that is not known says nothing.
+  StepExample unknown;
+  unknown.loss.noise_share = std::nan("");
+  unknown.adapt(3.6, 0.0);
+  EXPECT_EQ(unknown.loss.target - unknown.loss.played, step);
 }
 
 }  // namespace
