@@ -44,7 +44,7 @@ void visit_experiment(KeyVisitor& v, ExperimentConfig& c) {
   v.number("spacing", c.evaluation_spacing, Range::at_least(0), "",
            "after round j the next evaluation is max(1, j · spacing) rounds later; the last round "
            "is always evaluated");
-  v.flag("regret", c.regret, "keep the regret ledger");
+  v.flag("regret", c.regret, "keep the regret ledger of a run file");
 }
 
 void visit_base_learner(KeyVisitor& v, ExperimentConfig& c) {
@@ -76,6 +76,8 @@ void visit_base_learner(KeyVisitor& v, ExperimentConfig& c) {
   v.number("temperature", base.temperature, Range::above(0), "", "τ of weighted likelihood");
   v.number("failure_horizon", c.round.adaptation.failure_horizon, Range::at_least(0), "steps",
            "horizon of the advantages if every trajectory fails; 0 leaves the discount alone");
+  v.number("sure_noise_share", c.round.adaptation.sure_noise_share, Range::at_least(0), "",
+           "trust regions grow by this over the noise share where that is small; 0 means never");
 }
 
 void visit_learner(KeyVisitor& v, ExperimentConfig& c) {

@@ -11,6 +11,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/experiment/certificate_json.hpp"
+#include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/rollout/rollout.hpp"
 #include "lifeguard/safety/safe_set.hpp"
 #include "lifeguard/version.hpp"
@@ -32,6 +33,42 @@ Run::Run(const ExperimentConfig& config)
   evaluated_policies_.setConstant(setting_.parameters(), config_.tasks,
                                   std::numeric_limits<double>::quiet_NaN());
   alpha_.resize(setting_.parameters());
+  if (config_.regret) open_ledger();
+}
+
+void Run::open_ledger() {
+  ledger_.emplace(learner_->features(), learner_->actions());
+  // Ten trials for each gain find what LQR leaves, in a fraction of a second.
+  BestPolicySettings search;
+  search.trials = 10 * setting_.parameters();
+  search.cost.start_states = config_.start_states;
+  search.cost.steps = config_.steps;
+  // Found on other start states than it is judged on, as the learner's policies are.
+  search.cost.seed = run_seed(config_, SeedOf::best_policy, 1);
+  search.seed = run_seed(config_, SeedOf::best_policy, 2);
+  for (std::size_t t = 0; t < setting_.tasks.size(); ++t) {
+    ledger_->add_task(setting_.constrained() ? std::optional(setting_.safe_sets[t]) : std::nullopt);
+    const BestPolicy best = best_known_policy(setting_.tasks[t], setting_.safe_sets[t], {}, search);
+    best_cost_ += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
+  }
+  regret_rounds_ = log_spaced_rounds(config_.rounds, 12);
+}
+
+void Run::keep_ledger(RoundOutcome& outcome) {
+  ledger_->record(outcome.round.task, learner_->last_loss(), outcome.round.played);
+  if (outcome.evaluation) {
+    // The gap is taken as linear between evaluations.
+    const double gap = outcome.evaluation->costs.mean() - best_cost_;
+    const auto passed = static_cast<double>(learner_rounds_ - last_gap_round_);
+    true_regret_ += last_gap_round_ == 0 ? gap * passed : 0.5 * (gap + last_gap_) * passed;
+    last_gap_ = gap;
+    last_gap_round_ = learner_rounds_;
+  }
+  if (std::binary_search(regret_rounds_.begin(), regret_rounds_.end(), learner_rounds_)) {
+    const auto since = static_cast<double>(learner_rounds_ - last_gap_round_);
+    outcome.regret = StoredRegret{learner_rounds_, ledger_->surrogate_regret().most,
+                                  true_regret_ + last_gap_ * since};
+  }
 }
 
 StoredEvaluation Run::evaluate_now() {
@@ -84,6 +121,7 @@ const RoundOutcome& Run::play() {
     outcome_.evaluation = evaluate_now();
     next_evaluation_ = next_evaluation(config_, round);
   }
+  if (ledger_) keep_ledger(outcome_);
   return outcome_;
 }
 
@@ -133,6 +171,10 @@ std::string Run::state() const {
   StateWriter writer(out);
   writer.field("round", learner_rounds_);
   writer.field("next_evaluation", next_evaluation_);
+  writer.field("true_regret", true_regret_);
+  writer.field("last_gap", last_gap_);
+  writer.field("last_gap_round", last_gap_round_);
+  if (ledger_) ledger_->save(out);
   learner_->write_state(out);
   return out.str();
 }
@@ -142,6 +184,10 @@ void Run::restore(const std::string& state) {
   StateReader reader(in);
   reader.field("round", learner_rounds_);
   reader.field("next_evaluation", next_evaluation_);
+  reader.field("true_regret", true_regret_);
+  reader.field("last_gap", last_gap_);
+  reader.field("last_gap_round", last_gap_round_);
+  if (ledger_) ledger_ = RegretLedger::load(in);
   learner_->read_state(in);
 }
 
@@ -165,6 +211,7 @@ RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
     writer.add(outcome.round);
     if (outcome.evaluation) writer.add(*outcome.evaluation);
     if (outcome.certificate) writer.add(*outcome.certificate);
+    if (outcome.regret) writer.add(*outcome.regret);
     const bool go_on = !options.after_round || options.after_round(run, outcome);
     if (run.finished()) break;
     if (!go_on) {

@@ -12,6 +12,7 @@
 #include "lifeguard/experiment/run_file.hpp"
 #include "lifeguard/experiment/setting.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
 
 namespace lifeguard {
@@ -21,6 +22,7 @@ struct RoundOutcome {
   StoredRound round;
   std::optional<StoredEvaluation> evaluation;
   std::optional<StoredCertificate> certificate;
+  std::optional<StoredRegret> regret;
 };
 
 /// One configuration, one method, one seed, played round by round. Everything in an outcome but its
@@ -51,6 +53,8 @@ class Run {
   void record(const RoundRecord& from, StoredRound& to) const;
   int count_unsafe();
   void certify(RoundOutcome& outcome) const;
+  void open_ledger();
+  void keep_ledger(RoundOutcome& outcome);
 
   ExperimentConfig config_;
   Setting setting_;
@@ -64,6 +68,13 @@ class Run {
   Eigen::VectorXd evaluated_costs_;
   Eigen::VectorXd alpha_;
   Eigen::VectorXd products_;
+  // The regret so far, if it is kept.
+  std::optional<RegretLedger> ledger_;
+  std::vector<long> regret_rounds_;  // in which it is written down
+  double best_cost_ = 0;             // of the best known safe policies, mean over the tasks
+  double true_regret_ = 0;           // up to the last evaluation
+  double last_gap_ = 0;              // at that evaluation, above best_cost_
+  long last_gap_round_ = 0;
 };
 
 enum class RunStatus { finished, stopped };

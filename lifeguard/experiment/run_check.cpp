@@ -119,8 +119,10 @@ class Checker {
     Run run(config_);
     const std::vector<StoredEvaluation> evaluations = reader_.evaluations();
     const std::vector<StoredCertificate> certificates = reader_.certificates();
+    const std::vector<StoredRegret> regrets = reader_.regrets();
     std::size_t e = 0;
     std::size_t c = 0;
+    std::size_t g = 0;
     const auto compare = [&](const StoredEvaluation& played) {
       const bool same = e < evaluations.size() && evaluations[e].round == played.round &&
                         same_bits(evaluations[e].costs, played.costs) &&
@@ -143,6 +145,14 @@ class Checker {
           find(fmt::format("replay: the certificate of round {} differs", stored.round));
         }
         ++c;
+      }
+      if (outcome.regret) {
+        if (g >= regrets.size() || regrets[g].round != stored.round ||
+            !same_bits(regrets[g].surrogate, outcome.regret->surrogate) ||
+            !same_bits(regrets[g].true_cost, outcome.regret->true_cost)) {
+          find(fmt::format("replay: the regret up to round {} differs", stored.round));
+        }
+        ++g;
       }
     }
     if (reader_.state() != run.state()) find("replay: the state after the last round differs");

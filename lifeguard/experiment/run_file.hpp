@@ -74,8 +74,10 @@ struct StoredCertificate {
 /// The regret up to and including a round.
 struct StoredRegret {
   long round = 0;
-  double surrogate = std::numeric_limits<double>::quiet_NaN();  // in the units of the losses
-  double true_cost = std::numeric_limits<double>::quiet_NaN();  // in units of cost
+  /// Of the round losses against each task's best safe policy in hindsight; not more than this.
+  double surrogate = std::numeric_limits<double>::quiet_NaN();
+  /// Of the noise-free cost against the best known safe policies, mean over the tasks.
+  double true_cost = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct RunHeader {

@@ -99,7 +99,9 @@ RunSummary summarise(const RunReader& reader) {
 
 RunSummary play_in_memory(const ExperimentConfig& config,
                           const std::function<bool(const Run&, const RoundOutcome&)>& after_round) {
-  Run run(config);
+  ExperimentConfig without_regret = config;
+  without_regret.regret = false;  // nobody reads it here
+  Run run(without_regret);
   Summariser summariser(config);
   summariser.add(run.evaluate_now());
   bool go_on = true;
