@@ -75,9 +75,9 @@ int run(int argc, char** argv) {
     parts.push_back({"of which advantages",
                      [&] { compute_advantages(data, AdvantageSettings{}, workspace.advantages); }});
     parts.push_back({"of which baseline fit", [&] {
-                       workspace.advantages.baseline.fit(data, AdvantageSettings{}.baseline_stride,
-                                                         true,
-                                                         workspace.advantages.advantages.data());
+                       AdvantageWorkspace& w = workspace.advantages;
+                       w.baseline.fit(data, w.lengths.data(), AdvantageSettings{}.baseline_stride,
+                                      true, w.returns.data(), w.means.data());
                      }});
     parts.push_back({"of which policy gradient", [&] {
                        compute_policy_gradient(data, policy, workspace.advantages.advantages.data(),

@@ -247,6 +247,26 @@ TEST(Learner, ARoundAllocatesNothing) {
   }
 }
 
+TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
+  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
+  Draws draws(4);
+  Trajectories batch(20, 15, kFeatures, kActions);
+  for (int m = 0; m < batch.steps(); ++m) {
+    for (int i = 0; i < batch.count(); ++i) {
+      const Eigen::VectorXd numbers = draws.normals(kFeatures + kActions, 1);
+      for (int f = 0; f < kFeatures; ++f) batch.feature(i, m, f) = numbers(f);
+      for (int a = 0; a < kActions; ++a) batch.action(i, m, a) = numbers(kFeatures + a);
+      batch.cost(i, m) = numbers.squaredNorm();
+    }
+  }
+  Learner learner = practised(LearnerSettings{}, 9);
+  const std::string id = task_name(2);
+  ASSERT_EQ(learner.observe(id, batch).status, RoundStatus::ok);
+  const std::int64_t before = testing::allocation_count();
+  for (int j = 0; j < 20; ++j) learner.observe(id, batch);
+  EXPECT_EQ(testing::allocation_count(), before);
+}
+
 TEST(Learner, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
   LearnerSettings settings;
   settings.update = UpdateRule::alternating;
