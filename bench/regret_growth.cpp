@@ -56,6 +56,7 @@ struct Study {
   long last = 30000;
   double decay = 1.0;  // of the trust regions in the theorem's setting
   int basis_size = 0;  // k in the theorem's setting; 0 means d
+  double retreat_factor = LinearisedSettings{}.retreat_factor;
 };
 
 /// One family and seed: tasks, their safe sets, and the policies to start from.
@@ -95,6 +96,7 @@ std::unique_ptr<PolicyLearner> make_learner(const std::string& method, long roun
   if (method == "pg-ella") return std::make_unique<PgElla>(features, actions);
   if (method == "shared") return std::make_unique<SharedLearner>(features, actions);
   LearnerSettings settings;
+  settings.linearised.retreat_factor = study.retreat_factor;
   if (method == "theorem") {
     settings.update = UpdateRule::alternating;
     settings.memory = 1.0;
@@ -337,6 +339,7 @@ int main(int argc, char** argv) {
   app.add_option("--decay", study.decay, "of the theorem's trust regions")->capture_default_str();
   app.add_option("--basis-size", study.basis_size, "k in the theorem's setting; 0 means d")
       ->capture_default_str();
+  app.add_option("--retreat-factor", study.retreat_factor, "of the learner")->capture_default_str();
   app.add_option("--json", json_file);
   app.add_option("--threads", threads)->capture_default_str();
   CLI11_PARSE(app, argc, argv);

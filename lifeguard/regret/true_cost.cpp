@@ -87,11 +87,9 @@ BestPolicy best_known_policy(const Task& task, const SafeSet& set,
 
   SafeProjection projection(set, units);
   BestPolicy best;
-  bool any_safe = false;
   for (Eigen::VectorXd& start : starts) {
     const bool safe = projection.apply(start);
     const double cost = true_cost(task, start, settings.cost);
-    any_safe = any_safe || safe;
     if (best.status == BestPolicyStatus::not_run || cost < best.cost) {
       best.status = safe ? BestPolicyStatus::from_candidate : BestPolicyStatus::from_projection;
       best.alpha = start;

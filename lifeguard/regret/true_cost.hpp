@@ -28,7 +28,7 @@ double true_cost(const Task& task, const Eigen::VectorXd& alpha, const TrueCostS
 
 enum class BestPolicyStatus {
   not_run,
-  /// No candidate was in the safe set as it was; the search began at its projection.
+  /// The search began at the projection of a candidate that is not safe.
   from_projection,
   /// The search began at a safe candidate.
   from_candidate,
