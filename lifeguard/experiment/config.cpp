@@ -11,6 +11,8 @@ void visit_steps(KeyVisitor& v, StepTuning& steps) {
            "trust region for each live step of a trajectory; 0 uses base_learner.trust_region");
   v.number("step_decay", steps.step_decay, Range::at_least(0), "",
            "r in δ / (1 + visits)^r, how trust regions shrink");
+  v.number("sure_noise_share", steps.sure_noise_share, Range::at_least(0), "",
+           "trust regions grow by this over the noise share where that is small; 0 means never");
   v.number("newton_limit", steps.newton_limit, Range::at_least(0), "Newton steps",
            "longest step as a multiple of the Newton step; 0 means no limit");
 }
@@ -76,8 +78,6 @@ void visit_base_learner(KeyVisitor& v, ExperimentConfig& c) {
   v.number("temperature", base.temperature, Range::above(0), "", "τ of weighted likelihood");
   v.number("failure_horizon", c.round.adaptation.failure_horizon, Range::at_least(0), "steps",
            "horizon of the advantages if every trajectory fails; 0 leaves the discount alone");
-  v.number("sure_noise_share", c.round.adaptation.sure_noise_share, Range::at_least(0), "",
-           "trust regions grow by this over the noise share where that is small; 0 means never");
 }
 
 void visit_learner(KeyVisitor& v, ExperimentConfig& c) {

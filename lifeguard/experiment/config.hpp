@@ -25,6 +25,7 @@ enum class Schedule {
 struct StepTuning {
   double trust_region_per_step = AdaptationSettings{}.trust_region_per_step;
   double step_decay = RoundSettings::default_base_learner().step.decay;
+  double sure_noise_share = AdaptationSettings{}.sure_noise_share;
   double newton_limit = AdaptationSettings{}.newton_limit;
 };
 

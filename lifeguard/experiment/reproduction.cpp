@@ -11,6 +11,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/experiment/paper_configurations.hpp"
 #include "lifeguard/experiment/run_file.hpp"
+#include "lifeguard/experiment/setting.hpp"
 
 namespace lifeguard {
 namespace {
@@ -41,14 +42,25 @@ ExperimentConfig figure_configuration(const Figure& figure, const ReproductionOp
   return parse_config(text, figure.name + ".toml", overrides);
 }
 
-/// How much longer the way was than the distance between its ends.
-double detour(const RunReader& run) {
-  double length = 0;
-  const std::vector<StoredRound> rounds = run.rounds();
-  for (std::size_t i = 1; i < rounds.size(); ++i) {
-    length += (rounds[i].played - rounds[i - 1].played).norm();
+/// The policies that a run played, one after the other.
+std::vector<std::vector<double>> path_of(const RunReader& run) {
+  std::vector<std::vector<double>> path;
+  for (const StoredRound& round : run.rounds()) {
+    path.emplace_back(round.played.begin(), round.played.end());
   }
-  return length / (rounds.back().played - rounds.front().played).norm();
+  return path;
+}
+
+/// How much longer the way was than the distance between its ends.
+double detour(const std::vector<std::vector<double>>& path) {
+  const auto distance = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double squares = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(squares);
+  };
+  double length = 0;
+  for (std::size_t i = 1; i < path.size(); ++i) length += distance(path[i], path[i - 1]);
+  return length / distance(path.back(), path.front());
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -106,8 +118,10 @@ std::vector<FigureResult> reproduce(const ReproductionOptions& options) {
       for (const std::string& method : result.config.methods) {
         std::vector<double> detours;
         for (int s = 0; s < result.config.seeds; ++s) {
-          detours.push_back(detour(RunReader(
-              comparison.folder / fmt::format("{}-{}.run", method, result.config.seed + s))));
+          const auto path = path_of(RunReader(
+              comparison.folder / fmt::format("{}-{}.run", method, result.config.seed + s)));
+          detours.push_back(detour(path));
+          if (s == 0) result.paths.push_back(path);
         }
         result.detours.push_back(mean_interval(detours));
       }
@@ -140,6 +154,17 @@ nlohmann::ordered_json figure_to_json(const FigureResult& result) {
     }
     method["cost"] = std::move(curve);
     if (!result.detours.empty()) method["detour"] = result.detours[m].mean;
+    if (!result.paths.empty()) method["path"] = result.paths[m];
+  }
+  if (result.figure.kind == FigureKind::path) {
+    const Setting setting = draw_setting(result.config);
+    const SafeSet& set = setting.safe_sets.front();
+    json["safe_region"]["rows"] = set.names();
+    for (int row = 0; row < set.rows(); ++row) {
+      const Eigen::VectorXd a = set.coefficients().row(row);
+      json["safe_region"]["A"].push_back(std::vector<double>(a.begin(), a.end()));
+      json["safe_region"]["b"].push_back(set.limits()(row));
+    }
   }
   return json;
 }

@@ -50,6 +50,8 @@ struct FigureResult {
   /// Of each method: the way's length over the distance from its start to its end, mean over the
   /// seeds; only of paths.
   std::vector<MeanInterval> detours;
+  /// Of each method: the policies of the first seed, one a round; only of paths.
+  std::vector<std::vector<std::vector<double>>> paths;
 };
 
 /// A claim of the paper beside what was measured.

@@ -20,6 +20,7 @@ constexpr int kMeanDraws = 100;
 RoundSettings round_settings(const ExperimentConfig& config, const StepTuning& steps) {
   RoundSettings round = config.round;
   round.adaptation.trust_region_per_step = steps.trust_region_per_step;
+  round.adaptation.sure_noise_share = steps.sure_noise_share;
   round.adaptation.newton_limit = steps.newton_limit;
   round.base_learner.step.decay = steps.step_decay;
   return round;
