@@ -55,8 +55,8 @@ int run(int argc, char** argv) {
       return 1e6 * median({all.begin() + from, all.begin() + from + window});
     };
     double seconds = 0;
-    for (const auto* part : {&rollouts, &learning}) {
-      for (const double one : *part) seconds += one;
+    for (const auto* times : {&rollouts, &learning}) {
+      for (const double one : *times) seconds += one;
     }
     for (const int from : {100, rounds - window}) {
       fmt::print("{:<26}{:>8}{:>14.1f}{:>14.1f}{:>14.1f}{:>10.2f}\n",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 
@@ -19,7 +20,7 @@ extern "C" void request_stop(int signal) {
 }
 
 std::string duration(double seconds) {
-  const long s = std::max(0L, static_cast<long>(seconds + 0.5));
+  const long s = std::max(0L, std::lround(seconds));
   return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
                   : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }

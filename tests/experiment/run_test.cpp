@@ -88,9 +88,9 @@ TEST_F(RunFiles, ARunIsSafeCheckedAndTheSameWhenPlayedAgain) {
   EXPECT_EQ(summary.observations_until_safe, 0);
 }
 
-class EveryMethod : public RunFiles, public testing::WithParamInterface<const char*> {};
+class RunsOfEveryMethod : public RunFiles, public testing::WithParamInterface<const char*> {};
 
-TEST_P(EveryMethod, StoppedAndResumedEndsWithTheSameBits) {
+TEST_P(RunsOfEveryMethod, StoppedAndResumedEndsWithTheSameBits) {
   const ExperimentConfig config = small_config(GetParam());
   start_run(config, path("whole.run"));
   RunOptions stop_often;
@@ -104,7 +104,8 @@ TEST_P(EveryMethod, StoppedAndResumedEndsWithTheSameBits) {
   EXPECT_EQ(results_of(path("parts.run")), results_of(path("whole.run")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMethod, testing::Values("learner", "pg", "pg-ella", "shared"));
+INSTANTIATE_TEST_SUITE_P(All, RunsOfEveryMethod,
+                         testing::Values("learner", "pg", "pg-ella", "shared"));
 
 /// Calls `work` in a process of its own that is killed after some microseconds; whether it ended by
 /// itself before that.

@@ -316,5 +316,20 @@ TEST(BarrierRowsTest, AConditionThatNoGainCanChangeIsDecidedAtOnce) {
   expect_invalid([&] { barrier_rows({at_goal}, {}, at_goal.state); }, "limit of \"wall\" = -1");
 }
 
+TEST(GainBoxTowards, HoldsExactlyTheMultiplesBetweenItsEnds) {
+  const Eigen::Vector3d best(-10, 4, 0.1);
+  const SafeSet set = gain_box_towards(best, 0.9, 0.3, default_gain_names(1, 3));
+  for (int i = -20; i <= 40; ++i) {
+    const double share = 0.05 * i + 0.01;
+    const Eigen::Vector3d alpha(share * best(0), share * best(1), 0);
+    EXPECT_EQ(strictly_safe(set, alpha), share > 0.3 && share < 0.9) << share;
+  }
+  // A gain near zero has a twentieth of the largest on both sides.
+  EXPECT_TRUE(strictly_safe(set, Eigen::Vector3d(-5, 2, 0.49)));
+  EXPECT_TRUE(strictly_safe(set, Eigen::Vector3d(-5, 2, -0.49)));
+  EXPECT_FALSE(strictly_safe(set, Eigen::Vector3d(-5, 2, 0.51)));
+  EXPECT_THROW(gain_box_towards(best, 0.3, 0.9, default_gain_names(1, 3)), InvalidInput);
+}
+
 }  // namespace
 }  // namespace lifeguard

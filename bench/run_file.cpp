@@ -1,0 +1,43 @@
+// What it costs to keep a run in a file: the same run with and without, in turns, in one process.
+//
+//   bench_run_file --rounds 2000 --repeats 5
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <vector>
+
+#include "bench/timing.hpp"
+#include "lifeguard/experiment/run.hpp"
+
+int main(int argc, char** argv) {
+  using namespace lifeguard;
+  int rounds = 2000;
+  int repeats = 5;
+  CLI::App app("Time of a safe quadrotor run with and without its file");
+  app.add_option("--rounds", rounds)->capture_default_str();
+  app.add_option("--repeats", repeats)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  const ExperimentConfig config = parse_config(
+      fmt::format("[experiment]\nname = \"quadrotor\"\nrounds = {}\nstart_lqr_share = 0.15\n"
+                  "[family]\nbase = \"quadrotor\"\n[safe_set.lqr_box]\nreach = 0.5\n",
+                  rounds),
+      "bench");
+  const auto path = std::filesystem::temp_directory_path() / "lifeguard-bench.run";
+  const std::vector<double> best = best_in_turns({[&] {
+                                                    Run run(config);
+                                                    run.evaluate_now();
+                                                    while (!run.finished()) run.play();
+                                                  },
+                                                  [&] {
+                                                    std::filesystem::remove(path);
+                                                    start_run(config, path);
+                                                  }},
+                                                 repeats);
+  std::filesystem::remove(path);
+  fmt::print("{} rounds: {:.3f} s in memory, {:.3f} s into a file, {:+.1f} %\n", rounds, best[0],
+             best[1], 100 * (best[1] / best[0] - 1));
+  return 0;
+}
