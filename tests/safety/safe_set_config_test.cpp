@@ -101,11 +101,14 @@ TEST(SafeSetConfigTest, TheDocumentedExamplesAreTrue) {
   ASSERT_EQ(configs.size(), 2U);
   EXPECT_EQ(safe_set_from_toml(configs[0], mass_context()), documented_set());
 
-  const SafeSet others = safe_set_from_toml(configs[1], mass_context());
+  SafeSetContext with_lqr = mass_context();
+  with_lqr.lqr = Eigen::Vector2d(-8, -6);
+  const SafeSet others = safe_set_from_toml(configs[1], with_lqr);
   Eigen::MatrixXd points(2, 4);
   points << -4, -1, -6, -2, -1, -4, -6, -1;
   const SafeSet expected =
-      intersect({half_space(Eigen::Vector2d(1, -0.5), 6, "stiffness against damping"),
+      intersect({gain_box_towards(Eigen::Vector2d(-8, -6), 0.5, -1.0, default_gain_names(1, 2)),
+                 half_space(Eigen::Vector2d(1, -0.5), 6, "stiffness against damping"),
                  barrier_rows({{.state = Eigen::Vector2d(0.9, 1.0),
                                 .direction = Eigen::VectorXd::Ones(1),
                                 .limit = -0.5,
