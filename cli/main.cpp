@@ -9,6 +9,7 @@
 #include "cli/compare.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/inspect.hpp"
+#include "cli/report.hpp"
 #include "cli/run.hpp"
 #include "cli/simulate.hpp"
 #include "lifeguard/core/check.hpp"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   lifeguard::add_run_commands(app);
   lifeguard::add_compare_command(app);
   lifeguard::add_inspect_commands(app);
+  lifeguard::add_report_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);
