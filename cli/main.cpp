@@ -11,6 +11,7 @@
 #include "cli/inspect.hpp"
 #include "cli/report.hpp"
 #include "cli/run.hpp"
+#include "cli/serve.hpp"
 #include "cli/simulate.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/version.hpp"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   lifeguard::add_compare_command(app);
   lifeguard::add_inspect_commands(app);
   lifeguard::add_report_command(app);
+  lifeguard::add_serve_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);
