@@ -8,6 +8,7 @@
 
 #include "cli/compare.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/figures.hpp"
 #include "cli/inspect.hpp"
 #include "cli/report.hpp"
 #include "cli/run.hpp"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   lifeguard::add_inspect_commands(app);
   lifeguard::add_report_command(app);
   lifeguard::add_serve_command(app);
+  lifeguard::add_figures_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);

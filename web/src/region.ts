@@ -86,9 +86,13 @@ export class RegionView {
     const path = task.path.values.map((alpha): Point2 => [alpha[i], alpha[j]]);
     const now: Point2 = [task.policy[i], task.policy[j]];
     const lqr: Point2[] = task.lqr ? [[task.lqr[i], task.lqr[j]]] : [];
-    const seen = around([...path, now, ...lqr], 1);
-    const polygon = task.safe_set && i !== j ? crossSection(task.safe_set, task.policy, i, j, seen) : [];
-    const view = around([...path, now, ...lqr, ...polygon], 0.06);
+    const points = [...path, now, ...lqr];
+    const polygon = task.safe_set && i !== j ? crossSection(task.safe_set, task.policy, i, j, around(points, 1000)) : [];
+    // Of a region that goes far beyond the points only a part is seen, without an edge there.
+    const near = around(points, 1);
+    const clamp = (v: number, low: number, high: number) => Math.min(high, Math.max(low, v));
+    const corners = polygon.map(([x, y]): Point2 => [clamp(x, near.x0, near.x1), clamp(y, near.y0, near.y1)]);
+    const view = around([...points, ...corners], 0.06);
     const names = this.run.parameters;
     this.chart.show(
       {
@@ -97,7 +101,7 @@ export class RegionView {
           y: { label: `↑ ${names[j]}`, domain: [view.y0, view.y1], grid: true },
           marks: [
             Plot.line(polygon.length ? [...polygon, polygon[0]] : [], {
-              fill: "var(--c3)", fillOpacity: 0.16, stroke: "var(--c3)", strokeWidth: 2, curve: "linear",
+              fill: "var(--c3)", fillOpacity: 0.16, stroke: "var(--c3)", strokeWidth: 2, curve: "linear", clip: true,
             }),
             Plot.line([...path, now], { stroke: "var(--c1)", strokeWidth: 1.5, curve: "linear" }),
             Plot.dot(path, { r: 2, fill: "var(--c1)" }),
