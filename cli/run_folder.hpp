@@ -21,7 +21,7 @@ using Answer = std::shared_ptr<const std::string>;
 /// from any number of threads.
 class RunFolder {
  public:
-  static constexpr std::chrono::milliseconds kRefresh{500};
+  static constexpr std::chrono::milliseconds kRefresh{1000};
 
   /// A run file or a folder of them (*.run). Throws InvalidInput if it is neither.
   explicit RunFolder(const std::filesystem::path& path);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <httplib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <charconv>
@@ -162,6 +163,9 @@ void serve(const ServeArguments& arguments) {
   require(arguments.token.empty() || arguments.token.size() >= kShortestToken, "--token",
           "(secret)", fmt::format("must have at least {} characters", kShortestToken));
   RunFolder folder(arguments.path);
+  // Looking on must not slow what is looked at: a run on the same cores goes first.
+  if (setpriority(PRIO_PROCESS, 0, 10) != 0)
+    fmt::print(stderr, "lifeguard: priority not lowered\n");
   httplib::Server server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   // A connection that idles must not keep a thread from others.
