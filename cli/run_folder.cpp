@@ -5,6 +5,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/experiment/report_data.hpp"
+#include "lifeguard/experiment/report_run.hpp"
 #include "lifeguard/experiment/run_file.hpp"
 
 namespace lifeguard {
@@ -30,17 +31,18 @@ RunFolder::RunFolder(const std::filesystem::path& path) {
   }
 }
 
-std::optional<RunFolder::State> RunFolder::look(const std::filesystem::path& path) const {
+std::optional<RunFolder::State> RunFolder::look(const std::filesystem::path& path) {
   std::error_code error;
   // A link may point anywhere; what it points to must lie in the folder itself.
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error || real.parent_path() != root_ || !std::filesystem::is_regular_file(real, error)) {
     return std::nullopt;
   }
+  const std::string name = path.filename().string();
   State state;
   state.path = real;
   state.changed = std::filesystem::last_write_time(real, error);
-  const auto known = runs_.find(path.filename().string());
+  const auto known = runs_.find(name);
   if (known != runs_.end() && known->second.finished && known->second.changed == state.changed) {
     return known->second;
   }
@@ -53,6 +55,16 @@ std::optional<RunFolder::State> RunFolder::look(const std::filesystem::path& pat
     state.rounds_done = header.rounds_done;
     state.rounds_planned = header.config.rounds;
     state.finished = header.finished;
+    const bool same = known != runs_.end() && known->second.experiment == state.experiment &&
+                      known->second.method == state.method && known->second.seed == state.seed &&
+                      known->second.rounds_done <= state.rounds_done;
+    const auto snapshot = snapshots_.find(name);
+    if (snapshot != snapshots_.end() && snapshot->second && same) {
+      snapshot->second->read_on(reader);
+    } else {  // another run under the same name is read anew when it is asked for
+      snapshots_.erase(name);
+      remembered_.erase(name);
+    }
   } catch (const RunFileError&) {
     return std::nullopt;  // no run, or one that is just being created
   }
@@ -60,8 +72,9 @@ std::optional<RunFolder::State> RunFolder::look(const std::filesystem::path& pat
 }
 
 void RunFolder::refresh() {
-  const auto now = std::chrono::steady_clock::now();
-  if (list_ && now - looked_ < kRefresh) return;
+  const auto now = Clock::now();
+  if (list_ && now < next_look_ + kIdle * spent_) return;
+  spent_ = {};
   std::map<std::string, State> found;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(root_, error)) {
@@ -69,7 +82,8 @@ void RunFolder::refresh() {
     if (only_.empty() ? entry.path().extension() != ".run" : name != only_) continue;
     if (auto state = look(entry.path())) found.emplace(name, std::move(*state));
   }
-  looked_ = now;
+  next_look_ = now + kRefresh;
+  spent_ = Clock::now() - now;
   if (list_ && found == runs_) return;
   runs_ = std::move(found);
   reports_.clear();
@@ -95,14 +109,33 @@ Answer RunFolder::list() {
 Answer RunFolder::report(const std::string& run, long since) {
   const std::lock_guard lock(mutex_);
   refresh();
-  std::vector<std::filesystem::path> paths;
-  for (const auto& [name, state] : runs_) {
-    if (run.empty() || name == run) paths.push_back(state.path);
-  }
-  if (paths.empty()) return nullptr;
+  if (run.empty() ? runs_.empty() : !runs_.contains(run)) return nullptr;
+  const std::deque<long>& known = remembered_[run];
+  if (std::find(known.begin(), known.end(), since) == known.end()) since = -1;
   Answer& answer = reports_[{run, since}];
-  if (!answer) answer = text_of(report_data(paths, since));
+  if (!answer) {
+    const auto start = Clock::now();
+    answer = build(run, since);
+    spent_ += Clock::now() - start;
+  }
   return answer;
+}
+
+Answer RunFolder::build(const std::string& run, long since) {
+  std::vector<const RunSnapshot*> wanted;
+  for (const auto& [name, state] : runs_) {
+    if (!run.empty() && name != run) continue;
+    std::shared_ptr<RunSnapshot>& snapshot = snapshots_[name];
+    if (!snapshot) snapshot = std::make_shared<RunSnapshot>(RunReader(state.path));
+    wanted.push_back(snapshot.get());
+  }
+  if (!run.empty()) {
+    std::deque<long>& known = remembered_[run];
+    const long round = wanted.front()->header.rounds_done;
+    if (known.empty() || known.back() != round) known.push_back(round);
+    if (known.size() > kRemembered) known.pop_front();
+  }
+  return text_of(report_of(wanted, since));
 }
 
 }  // namespace lifeguard

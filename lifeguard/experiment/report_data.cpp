@@ -69,7 +69,7 @@ Json method_json(const std::string& name, const Snapshots& runs, long since) {
       std::all_of(runs.begin(), runs.end(), [](const auto* run) { return !run->regrets.empty(); });
   if (regret) {
     json["regret"] = mean_curve<StoredRegret>(
-        runs, &RunSnapshot::regrets, since,
+        runs, &RunSnapshot::regrets, -1,
         {{"surrogate", [](const StoredRegret& r) { return r.surrogate; }},
          {"true_cost", [](const StoredRegret& r) { return r.true_cost; }}});
   }
@@ -144,26 +144,33 @@ Json experiment_json(const std::string& name, const Snapshots& runs, long since)
 
 }  // namespace
 
-Json report_data(const std::vector<std::filesystem::path>& paths, long since) {
-  require(!paths.empty(), "runs", "", "must name at least one run file");
-  std::vector<RunSnapshot> runs;
-  for (const std::filesystem::path& path : paths) runs.emplace_back(RunReader(path));
+Json report_of(const Snapshots& runs, long since) {
   std::vector<std::string> names;  // of experiments, as they come
-  for (const RunSnapshot& run : runs) {
-    const std::string& name = run.header.config.name;
+  for (const RunSnapshot* run : runs) {
+    const std::string& name = run->header.config.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   Json json;
   json["version"] = kVersion;
+  if (since >= 0) json["since"] = since;
   json["experiments"] = Json::array();
   for (const std::string& name : names) {
     Snapshots of_experiment;
-    for (const RunSnapshot& run : runs) {
-      if (run.header.config.name == name) of_experiment.push_back(&run);
+    for (const RunSnapshot* run : runs) {
+      if (run->header.config.name == name) of_experiment.push_back(run);
     }
     json["experiments"].push_back(experiment_json(name, of_experiment, since));
   }
   return json;
+}
+
+Json report_data(const std::vector<std::filesystem::path>& paths, long since) {
+  require(!paths.empty(), "runs", "", "must name at least one run file");
+  std::vector<RunSnapshot> runs;
+  for (const std::filesystem::path& path : paths) runs.emplace_back(RunReader(path));
+  Snapshots pointers;
+  for (const RunSnapshot& run : runs) pointers.push_back(&run);
+  return report_of(pointers, since);
 }
 
 }  // namespace lifeguard

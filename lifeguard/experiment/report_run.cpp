@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lifeguard/experiment/report_data.hpp"
@@ -172,25 +173,35 @@ Json vector_curve(const std::vector<Row>& rows, Eigen::VectorXd Row::*values, lo
 }
 
 template <typename Row>
+void append(std::vector<Row>& rows, std::vector<Row> more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
+}
+
+template <typename Row>
 void drop_later(std::vector<Row>& rows, long last) {
   while (!rows.empty() && rows.back().round > last) rows.pop_back();
 }
 
 }  // namespace
 
-RunSnapshot::RunSnapshot(const RunReader& reader)
-    : file(reader.path().filename().string()),
-      header(reader.header()),
-      rounds(reader.rounds()),
-      evaluations(reader.evaluations()),
-      regrets(reader.regrets()),
-      certificates(reader.certificates()),
-      state(reader.state()) {
+RunSnapshot::RunSnapshot(const RunReader& reader) : file(reader.path().filename().string()) {
+  read_on(reader);
+}
+
+void RunSnapshot::read_on(const RunReader& reader) {
+  header = reader.header();
+  append(rounds, reader.rounds(rounds.empty() ? 1 : rounds.back().round + 1));
+  append(evaluations, reader.evaluations(evaluations.empty() ? 0 : evaluations.back().round + 1));
+  append(certificates,
+         reader.certificates(certificates.empty() ? 1 : certificates.back().round + 1));
+  regrets = reader.regrets();
+  state = reader.state();
   // The run may have gone on between two of these.
   drop_later(rounds, header.rounds_done);
   drop_later(evaluations, header.rounds_done);
-  drop_later(regrets, header.rounds_done);
   drop_later(certificates, header.rounds_done);
+  drop_later(regrets, header.rounds_done);
 }
 
 std::vector<std::size_t> thinned(std::size_t first, std::size_t count, std::size_t limit) {

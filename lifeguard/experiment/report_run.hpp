@@ -11,6 +11,8 @@ namespace lifeguard {
 /// What a run file held at one moment: nothing in it is later than header.rounds_done.
 struct RunSnapshot {
   explicit RunSnapshot(const RunReader& reader);
+  /// Reads what was added to the same run since the last time.
+  void read_on(const RunReader& reader);
 
   std::string file;
   RunHeader header;

@@ -207,7 +207,9 @@ TEST_F(ReportData, WhatCameLaterAddsUpToTheWhole) {
   const auto path = play(config);
   const Json news = report_data({path}, 5);
   EXPECT_FALSE(news["experiments"][0]["runs"][0].contains("settings"));
+  EXPECT_EQ(news["since"], 5);
   append_curves(report, news);
+  report.erase("since");
   EXPECT_EQ(report.dump(), report_data({path}).dump());
 }
 
@@ -238,7 +240,7 @@ TEST(Thinned, KeepsBothEndsAndTheOrder) {
 }
 
 TEST(ReportDataInput, NoRunsAndBadFilesAreRefused) {
-  EXPECT_THROW(report_data({}), InvalidInput);
+  EXPECT_THROW(report_data(std::vector<std::filesystem::path>{}), InvalidInput);
   EXPECT_THROW(report_data({"/nowhere.run"}), RunFileError);
 }
 

@@ -66,7 +66,7 @@ class CartPoleScene implements Scene {
 function sceneFor(system: string, reach: number): Scene {
   if (system === "mass-spring") return new MassScene(reach);
   if (system === "cart-pole") return new CartPoleScene(reach);
-  return new QuadrotorScene(kWidth, kHeight);
+  return new QuadrotorScene(2 * kWidth, 2 * kHeight);
 }
 
 const kUnits: Record<string, string[]> = {

@@ -86,6 +86,8 @@ export interface Claim {
 }
 export interface Report {
   version: string;
+  /** Only what came after this round. */
+  since?: number;
   experiments: Experiment[];
   claims?: Claim[];
 }
@@ -104,7 +106,7 @@ export function merge(known: unknown, news: unknown): unknown {
   }
   if (!isObject(known) || !isObject(news)) return news;
   const result: Json = { ...known };
-  const isCurve = Array.isArray(known.rounds) && Array.isArray(news.rounds);
+  const isCurve = goesOn(known.rounds, news.rounds);
   for (const [key, value] of Object.entries(news)) {
     result[key] =
       isCurve && Array.isArray(value)
@@ -112,6 +114,12 @@ export function merge(known: unknown, news: unknown): unknown {
         : merge(known[key], value);
   }
   return result;
+}
+
+/** Whether a curve goes on after the known one; a curve that begins earlier replaces it. */
+function goesOn(known: unknown, news: unknown): boolean {
+  if (!Array.isArray(known) || !Array.isArray(news)) return false;
+  return known.length === 0 || news.length === 0 || news[0] > known[known.length - 1];
 }
 
 /** Half the points of a curve that has become long; the last one stays. */

@@ -71,7 +71,7 @@ export function startLive(
       const answer = await api(chosen === kAll ? "api/report" : `api/report?run=${encodeURIComponent(chosen)}&since=${since}`);
       if (!answer.ok) throw new Error(await answer.text());
       const news = (await answer.json()) as Report;
-      report = since >= 0 ? (merge(report, news) as Report) : news;
+      report = news.since === undefined ? news : (merge(report, news) as Report);
       tag = now;
       show(report);
     }
