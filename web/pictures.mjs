@@ -17,7 +17,7 @@ async function picture(name, file, width, colorScheme, first, last) {
   await page.evaluate(() => document.activeElement.blur());
   const clip = await page.evaluate(
     ([from, to]) => {
-      const top = from ? document.querySelector(`[data-chart=${from}]`).getBoundingClientRect().top - 12 : 0;
+      const top = from ? document.querySelector(`[data-chart=${from}]`).getBoundingClientRect().top - 12 : -scrollY;
       const { bottom } = document.querySelector(`[data-chart=${to}]`).getBoundingClientRect();
       return { x: 0, y: top + scrollY, width: innerWidth, height: bottom - top + 12 };
     },
