@@ -8,10 +8,13 @@
 
 #include "cli/compare.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/figures.hpp"
 #include "cli/inspect.hpp"
 #include "cli/project.hpp"
 #include "cli/reproduce.hpp"
+#include "cli/report.hpp"
 #include "cli/run.hpp"
+#include "cli/serve.hpp"
 #include "cli/simulate.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/version.hpp"
@@ -26,6 +29,9 @@ int main(int argc, char** argv) {
   lifeguard::add_reproduce_command(app);
   lifeguard::add_inspect_commands(app);
   lifeguard::add_project_command(app);
+  lifeguard::add_report_command(app);
+  lifeguard::add_serve_command(app);
+  lifeguard::add_figures_command(app);
   lifeguard::add_simulate_command(app);
   try {
     app.parse(argc, argv);

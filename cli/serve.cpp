@@ -1,0 +1,234 @@
+#include "cli/serve.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <httplib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "cli/page.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_folder.hpp"
+#include "lifeguard/core/check.hpp"
+
+namespace lifeguard {
+namespace {
+
+constexpr int kThreads = 32;
+constexpr std::size_t kShortestToken = 16;
+
+struct ServeArguments {
+  std::string path = ".";
+  std::string address = "127.0.0.1";
+  int port = 8321;
+  std::string token;
+  bool json = false;
+};
+
+bool is_loopback(const std::string& address) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  if (inet_pton(AF_INET6, address.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
+  return address == "localhost";
+}
+
+/// Takes the same time whatever the given token has in common with the right one.
+bool same_token(const std::string& right, const std::string& given) {
+  unsigned difference = right.size() == given.size() ? 0 : 1;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const char other = i < given.size() ? given[i] : '\0';
+    difference |= static_cast<unsigned char>(right[i] ^ other);
+  }
+  return difference == 0;
+}
+
+std::string given_token(const httplib::Request& request) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string header = request.get_header_value("Authorization");
+  if (header.starts_with(kScheme)) return header.substr(kScheme.size());
+  return request.get_param_value("token");
+}
+
+void refuse(httplib::Response& response, int status, const std::string& why) {
+  response.status = status;
+  response.set_content(why + "\n", "text/plain; charset=utf-8");
+}
+
+/// Without a copy for each request.
+void send(httplib::Response& response, Answer answer, const char* type) {
+  const std::size_t size = answer->size();
+  response.set_content_provider(size, type,
+                                [answer = std::move(answer)](std::size_t offset, std::size_t length,
+                                                             httplib::DataSink& sink) {
+                                  return sink.write(answer->data() + offset, length);
+                                });
+}
+
+/// The host a browser thinks it talks to, without the port.
+std::string host_of(const httplib::Request& request) {
+  const std::string host = request.get_header_value("Host");
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// What is wrong with a request before anybody looks at its path.
+httplib::Server::HandlerResponse admit(const std::string& token, const httplib::Request& request,
+                                       httplib::Response& response) {
+  using enum httplib::Server::HandlerResponse;
+  if (request.method != "GET" && request.method != "HEAD") {
+    response.set_header("Allow", "GET, HEAD");
+    refuse(response, 405, "only GET and HEAD");
+    return Handled;
+  }
+  if (!token.empty() && !same_token(token, given_token(request))) {
+    response.set_header("WWW-Authenticate", "Bearer");
+    refuse(response, 401, "the token is missing or wrong");
+    return Handled;
+  }
+  // Another site's name that was made to point here must not make a browser read our runs.
+  if (token.empty() && !is_loopback(host_of(request))) {
+    refuse(response, 403, "this address is not served");
+    return Handled;
+  }
+  return Unhandled;
+}
+
+/// -1 if it is not there, nothing if it is not a whole number.
+std::optional<long> since_of(const httplib::Request& request) {
+  if (!request.has_param("since")) return -1;
+  const std::string text = request.get_param_value("since");
+  long since = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), since);
+  if (error != std::errc() || end != text.data() + text.size() || since < -1) return std::nullopt;
+  return since;
+}
+
+void answer_report(RunFolder& folder, const httplib::Request& request,
+                   httplib::Response& response) {
+  const std::string run = request.get_param_value("run");
+  const std::optional<long> since = since_of(request);
+  if (!since) return refuse(response, 400, "since must be a round");
+  if (run.empty() && (request.has_param("run") || *since >= 0)) {
+    return refuse(response, 400, "run must name a run if since is given");
+  }
+  if (run.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+    return refuse(response, 400, "run must be the name of a file");
+  }
+  Answer answer = folder.report(run, *since);
+  if (!answer) return refuse(response, 404, "no such run");
+  send(response, std::move(answer), "application/json");
+}
+
+void add_routes(httplib::Server& server, RunFolder& folder, const std::string& token) {
+  const auto page =
+      std::make_shared<const std::string>(page_with({{"live", {{"name", folder.name()}}}}));
+  server.set_default_headers({{"Cache-Control", "no-store"},
+                              {"X-Content-Type-Options", "nosniff"},
+                              {"X-Frame-Options", "DENY"},
+                              {"Referrer-Policy", "no-referrer"}});
+  server.set_pre_routing_handler(
+      [token](const auto& request, auto& response) { return admit(token, request, response); });
+  server.Get("/", [page](const httplib::Request&, httplib::Response& response) {
+    send(response, page, "text/html; charset=utf-8");
+  });
+  server.Get("/api/runs", [&folder](const httplib::Request&, httplib::Response& response) {
+    send(response, folder.list(), "application/json");
+  });
+  server.Get("/api/report",
+             [&folder](const httplib::Request& request, httplib::Response& response) {
+               answer_report(folder, request, response);
+             });
+  server.set_exception_handler([](const auto&, auto& response, std::exception_ptr) {
+    refuse(response, 500, "the run cannot be read");
+  });
+  server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    if (response.body.empty()) refuse(response, response.status, "not found or not understood");
+  });
+}
+
+void serve(const ServeArguments& arguments) {
+  require(is_loopback(arguments.address) || !arguments.token.empty(), "--address",
+          arguments.address, "needs --token: others could read the runs");
+  require(arguments.token.empty() || arguments.token.size() >= kShortestToken, "--token",
+          "(secret)", fmt::format("must have at least {} characters", kShortestToken));
+  RunFolder folder(arguments.path);
+  // Looking on must not slow what is looked at: a run on the same cores goes first.
+  if (setpriority(PRIO_PROCESS, 0, 10) != 0)
+    fmt::print(stderr, "lifeguard: priority not lowered\n");
+  httplib::Server server;
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  // A connection that idles must not keep a thread from others.
+  server.set_keep_alive_max_count(1);
+  server.set_read_timeout(5);
+  server.set_write_timeout(5);
+  // The default would let two servers share a port.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
+  add_routes(server, folder, arguments.token);
+
+  int port = arguments.port;
+  if (port == 0) {
+    port = server.bind_to_any_port(arguments.address);
+  } else if (!server.bind_to_port(arguments.address, port)) {
+    port = -1;
+  }
+  if (port <= 0) {
+    throw std::runtime_error(fmt::format("cannot listen on {} port {}: is it in use?",
+                                         arguments.address, arguments.port));
+  }
+  const bool v6 = arguments.address.find(':') != std::string::npos;
+  const std::string host = v6 ? "[" + arguments.address + "]" : arguments.address;
+  const std::string url = fmt::format("http://{}:{}/", host, port);
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::json{{"address", url}, {"port", port}}.dump());
+  } else {
+    fmt::print("{}\n", url);
+  }
+  std::fflush(stdout);
+
+  watch_for_stop();
+  const std::jthread watcher([&server](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (stop_requested()) server.stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  });
+  server.listen_after_bind();
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  auto arguments = std::make_shared<ServeArguments>();
+  CLI::App* command =
+      app.add_subcommand("serve", "Show runs in the browser while they go on; Ctrl-C ends");
+  command->add_option("path", arguments->path, "a run file, or a folder of them")
+      ->capture_default_str();
+  command->add_option("--port", arguments->port, "0 takes any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--address", arguments->address, "any but this computer's own needs a token")
+      ->capture_default_str();
+  command->add_option("--token", arguments->token, "asked from whoever wants to look")
+      ->envname("LIFEGUARD_TOKEN");
+  command->add_flag("--json", arguments->json, "print the address as JSON");
+  command->footer(
+      "A token is given as ?token=… or in the header Authorization: Bearer …; other users of this\n"
+      "computer see command lines, so LIFEGUARD_TOKEN is the better place for it.");
+  command->callback([arguments] { serve(*arguments); });
+}
+
+}  // namespace lifeguard

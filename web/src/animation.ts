@@ -1,0 +1,180 @@
+// The chosen task's system under its first and its last policy, side by side, from the same start.
+
+import type { Run, Task } from "./data";
+import { Choice, h, svg } from "./elements";
+import { QuadrotorScene } from "./quadrotor";
+
+/** Draws one frame: the positions of the system relative to its goal. */
+interface Scene {
+  readonly element: Element;
+  draw(frame: number[]): void;
+}
+
+const kWidth = 320;
+const kHeight = 200;
+
+function drawing(): SVGElement {
+  return svg("svg", { viewBox: `0 0 ${kWidth} ${kHeight}`, class: "scene", "aria-hidden": "true" });
+}
+
+/** A mass on a spring that hangs on a wall; the goal is the dashed line. */
+class MassScene implements Scene {
+  readonly element = drawing();
+  private readonly spring = svg("polyline", { class: "line" });
+  private readonly mass = svg("rect", { y: 105, width: 46, height: 46, rx: 5, class: "body" });
+
+  constructor(private readonly reach: number) {
+    this.element.append(
+      svg("line", { x1: 20, x2: 20, y1: 60, y2: 152, class: "ground" }),
+      svg("line", { x1: 20, x2: 305, y1: 152, y2: 152, class: "ground" }),
+      svg("line", { x1: 180, x2: 180, y1: 70, y2: 152, class: "goal" }),
+      this.spring,
+      this.mass,
+    );
+  }
+  draw([x]: number[]): void {
+    const centre = 180 + (95 * x) / this.reach;
+    const end = centre - 23;
+    const turns = Array.from({ length: 17 }, (_, i) => {
+      const side = i === 0 || i === 16 ? 0 : i % 2 ? 9 : -9;
+      return `${(20 + ((end - 20) * i) / 16).toFixed(2)},${128 + side}`;
+    });
+    this.spring.setAttribute("points", turns.join(" "));
+    this.mass.setAttribute("x", end.toFixed(2));
+  }
+}
+
+class CartPoleScene implements Scene {
+  readonly element = drawing();
+  private readonly cart = svg("g");
+  private readonly pole = svg("line", { x1: 0, y1: 0, x2: 0, y2: -95, class: "pole" });
+
+  constructor(private readonly reach: number) {
+    this.cart.append(svg("rect", { x: -28, y: -14, width: 56, height: 28, rx: 5, class: "body" }), this.pole);
+    this.element.append(
+      svg("line", { x1: 10, x2: 310, y1: 160, y2: 160, class: "ground" }),
+      svg("line", { x1: 160, x2: 160, y1: 40, y2: 160, class: "goal" }),
+      this.cart,
+    );
+  }
+  draw([x, angle]: number[]): void {
+    this.cart.setAttribute("transform", `translate(${(160 + (110 * x) / this.reach).toFixed(2)} 146)`);
+    this.pole.setAttribute("transform", `rotate(${((180 / Math.PI) * angle).toFixed(2)})`);
+  }
+}
+
+function sceneFor(system: string, reach: number): Scene {
+  if (system === "mass-spring") return new MassScene(reach);
+  if (system === "cart-pole") return new CartPoleScene(reach);
+  return new QuadrotorScene(2 * kWidth, 2 * kHeight);
+}
+
+const kUnits: Record<string, string[]> = {
+  "mass-spring": ["m"],
+  "cart-pole": ["m", "rad"],
+  quadrotor: ["rad roll", "rad pitch", "rad yaw"],
+};
+
+class Panel {
+  readonly place = h("div", { class: "stage" });
+  readonly readout = h("output", { class: "readout" });
+  readonly element: HTMLElement;
+  flights: number[][][] = [];
+  private scene: Scene | null = null;
+
+  constructor(readonly title: string) {
+    this.element = h("div", { class: "panel" }, h("h3", {}, title), this.place, this.readout);
+  }
+  setScene(scene: Scene): void {
+    this.scene = scene;
+    this.place.replaceChildren(scene.element);
+  }
+  draw(start: number, frame: number, units: string[]): void {
+    const frames = this.flights[start] ?? [];
+    if (frames.length === 0) return;
+    const ended = frame >= frames.length;
+    const positions = frames[Math.min(frame, frames.length - 1)];
+    this.scene?.draw(positions);
+    this.place.classList.toggle("failed", ended);
+    this.readout.textContent = ended ? "failed" : positions.map((p, i) => `${p.toFixed(3)} ${units[i]}`).join("  ");
+  }
+}
+
+export class AnimationView {
+  private readonly start = new Choice("start", () => this.draw());
+  private readonly button = h("button", { type: "button", click: () => this.setPlaying(!this.playing) }, "Play");
+  private readonly slider = h("input", { type: "range", min: 0, max: 1, value: 0, step: 1, "aria-label": "time", input: () => this.seek() });
+  private readonly clock = h("output", { class: "clock" });
+  private readonly panels = [new Panel("first policy"), new Panel("last policy")];
+  private readonly figure = h(
+    "figure",
+    { class: "card wide", "data-chart": "animation", "aria-label": "How it moves" },
+    h("h2", {}, "How it moves"),
+    h("div", { class: "controls" }, this.start.element, this.button, this.slider, this.clock),
+    h("div", { class: "panels" }, ...this.panels.map((panel) => panel.element)),
+    h("figcaption", {}, "The chosen task from the same start state, without exploration noise, relative to its goal."),
+  );
+  readonly elements = [this.figure];
+  private run: Run | null = null;
+  private key = "";
+  private frame = 0;
+  private playing = false;
+  private visible = false;
+  private last = 0;
+
+  constructor() {
+    this.start.setOptions(["1", "2", "3"]);
+    new IntersectionObserver((entries) => {
+      this.visible = entries.at(-1)!.isIntersecting;
+      if (this.visible) requestAnimationFrame((time) => this.step(time));
+    }).observe(this.figure);
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.setPlaying(true);
+  }
+
+  update(run: Run, taskIndex: number): void {
+    const task: Task = run.tasks[taskIndex];
+    this.figure.hidden = !task.first_flights || !task.last_flights;
+    if (!task.first_flights || !task.last_flights) return;
+    this.run = run;
+    [this.panels[0].flights, this.panels[1].flights] = [task.first_flights, task.last_flights];
+    const all = [...task.first_flights, ...task.last_flights];
+    const reach = Math.max(1e-6, ...all.flat().map((positions) => Math.abs(positions[0])));
+    const key = `${run.system} ${reach}`;
+    if (key !== this.key) {
+      this.key = key;
+      for (const panel of this.panels) panel.setScene(sceneFor(run.system, reach));
+    }
+    this.slider.max = String(Math.max(1, ...all.map((frames) => frames.length)) - 1);
+    this.draw();
+  }
+
+  private setPlaying(playing: boolean): void {
+    this.playing = playing;
+    this.button.textContent = playing ? "Pause" : "Play";
+    if (playing) requestAnimationFrame((time) => this.step(time));
+  }
+  private seek(): void {
+    this.setPlaying(false);
+    this.frame = Number(this.slider.value);
+    this.draw();
+  }
+  private step(time: number): void {
+    if (!this.playing || !this.visible || !this.run) return;
+    const count = Number(this.slider.max) + 1;
+    if (time - this.last >= 1000 * this.run.frame_seconds) {
+      const passed = Math.min(5, Math.floor((time - this.last) / (1000 * this.run.frame_seconds)));
+      this.last = time;
+      // The end is shown for half a second before it starts again.
+      this.frame = this.frame + passed > count + 25 ? 0 : this.frame + passed;
+      this.draw();
+    }
+    requestAnimationFrame((next) => this.step(next));
+  }
+  private draw(): void {
+    if (!this.run) return;
+    const frame = Math.min(this.frame, Number(this.slider.max));
+    this.slider.value = String(frame);
+    this.clock.textContent = `${(frame * this.run.frame_seconds).toFixed(2)} s`;
+    for (const panel of this.panels) panel.draw(this.start.index, frame, kUnits[this.run.system] ?? []);
+  }
+}

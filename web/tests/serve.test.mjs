@@ -1,0 +1,133 @@
+// `lifeguard serve`: what it refuses, and a page that follows a run while it goes on.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { command, configuration, launch, lifeguard, open, reportOf, serve, temporary } from "./support.mjs";
+
+const folder = temporary();
+const runs = join(folder, "runs");
+let browser;
+
+before(async () => {
+  mkdirSync(runs);
+  const config = configuration(folder);
+  lifeguard("run", config, "-o", join(runs, "a.run"), "--quiet");
+  lifeguard("run", config, "-o", join(runs, "b.run"), "--quiet", "--method", "pg");
+  lifeguard("run", config, "-o", join(folder, "outside.run"), "--quiet");
+  symlinkSync(join(folder, "outside.run"), join(runs, "link.run"));
+  writeFileSync(join(runs, "text.run"), "not a run");
+  browser = await launch();
+});
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A request whose path is sent as it is; fetch would tidy it up. */
+const ask = (address, path, options = {}) =>
+  new Promise((resolve, reject) => {
+    const request = http.request({ host: "127.0.0.1", port: new URL(address).port, path, ...options }, (response) => {
+      let body = "";
+      response.on("data", (data) => (body += data));
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, body }));
+    });
+    request.on("error", reject);
+    request.end();
+  });
+
+test("answers what it should and nothing else", async () => {
+  const { address, stop } = await serve([runs]);
+  const status = async (path, options) => (await ask(address, path, options)).status;
+  const list = JSON.parse((await ask(address, "/api/runs")).body).runs;
+  assert.deepEqual(list.map((r) => r.name), ["a.run", "b.run"]);
+  assert.deepEqual(JSON.parse((await ask(address, "/api/report?run=a.run")).body), reportOf(join(runs, "a.run")));
+  assert.equal(JSON.parse((await ask(address, "/api/report")).body).experiments[0].methods.length, 2);
+  // From where a report ended one can go on; from any other round there is the whole.
+  const later = JSON.parse((await ask(address, "/api/report?run=a.run&since=30")).body);
+  assert.equal(later.since, 30);
+  assert.deepEqual(later.experiments[0].methods[0].cost.rounds, []);
+  assert.deepEqual(JSON.parse((await ask(address, "/api/report?run=a.run&since=20")).body), reportOf(join(runs, "a.run")));
+
+  for (const path of ["/../outside.run", "/..%2foutside.run", "/runs/a.run", "/a.run", "/api/report?run=none.run", "/api/report?run=link.run", "/api/report?run=text.run", "/api/report?run=.."]) {
+    assert.equal(await status(path), 404, path);
+  }
+  for (const path of ["/api/report?run=../outside.run", "/api/report?run=..%2Foutside.run", "/api/report?run=%2Fetc%2Fpasswd", "/api/report?run=a.run%00", "/api/report?run=a.run&since=x", "/api/report?run=a.run&since=1e3", "/api/report?run="]) {
+    assert.equal(await status(path), 400, path);
+  }
+  for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+    const answer = await ask(address, "/api/runs", { method });
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.allow, "GET, HEAD");
+  }
+  assert.equal(await status("/", { method: "HEAD" }), 200);
+  assert.equal(await status("/", { headers: { Host: "evil.example" } }), 403);
+  assert.equal(await stop(), 0);
+});
+
+test("another address needs a token, and the token is asked for", async () => {
+  assert.throws(() => lifeguard("serve", runs, "--address", "0.0.0.0"), { status: 2 });
+  assert.throws(() => lifeguard("serve", runs, "--token", "short"), { status: 2 });
+  assert.throws(() => lifeguard("serve", join(folder, "nowhere")), { status: 2 });
+  const token = "0123456789abcdef";
+  const { address, stop } = await serve([runs, "--address", "0.0.0.0"], { LIFEGUARD_TOKEN: token });
+  const status = async (path, headers = {}) => (await ask(address, path, { headers })).status;
+  assert.equal(await status("/api/runs"), 401);
+  assert.equal(await status("/"), 401);
+  assert.equal(await status(`/api/runs?token=${token}x`), 401);
+  assert.equal(await status(`/api/runs?token=${token.slice(1)}`), 401);
+  assert.equal(await status(`/api/runs?token=${token}`), 200);
+  assert.equal(await status("/api/runs", { Authorization: `Bearer ${token}` }), 200);
+  const page = await open(browser, `${address.replace("0.0.0.0", "127.0.0.1")}?token=${token}`);
+  assert.deepEqual(page.errors, []);
+  await page.close();
+  await stop();
+});
+
+test("the page of a folder lists its runs and shows them together", async () => {
+  const { address, stop } = await serve([runs]);
+  const page = await open(browser, address);
+  assert.deepEqual(await page.locator("nav a").allInnerTexts(), ["all together", "a", "b"]);
+  await page.getByRole("link", { name: "all together" }).click();
+  await page.waitForFunction(() => window.lifeguard?.charts.cost);
+  const names = new Set((await page.evaluate(() => window.lifeguard.charts.cost.rows)).map((row) => row[0]));
+  assert.deepEqual([...names], ["learner", "pg"]);
+  assert.deepEqual(page.errors, []);
+  await page.close();
+  await stop();
+});
+
+test("the page follows a run while it goes on", async () => {
+  const path = join(folder, "live.run");
+  const run = spawn(command, ["run", configuration(folder, { rounds: 40000 }), "-o", path, "--quiet"], { stdio: "ignore" });
+  const ended = new Promise((resolve) => run.on("exit", resolve));
+  for (let i = 0; ; ++i) {
+    try {
+      lifeguard("info", path);
+      break;
+    } catch (error) {
+      if (i > 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  const { address, stop } = await serve([path]);
+  const page = await open(browser, address);
+  const rounds = () => page.evaluate(() => window.lifeguard.charts.cost.rows.map((row) => row[1]));
+  const first = await rounds();
+  assert.ok(first.at(-1) < 40000, "the run was over before the page was open");
+  await page.waitForFunction((last) => window.lifeguard.charts.cost.rows.at(-1)[1] > last, first.at(-1));
+  assert.equal(await ended, 0);
+  await page.waitForFunction(() => document.querySelector("[role=status]").textContent === "round 40000 of 40000, finished");
+  // Piece by piece it became the same as the report of the finished run.
+  const report = reportOf(path).experiments[0];
+  const { cost } = report.methods[0];
+  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts.cost.rows), cost.rounds.map((round, i) => ["learner", round, cost.mean[i], cost.mean_ci95[i]]));
+  const margins = report.runs[0].margins;
+  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts.margins.rows), margins.rounds.map((round, i) => [round, ...margins.values[i]]));
+  assert.ok(page.requests.filter((url) => /since=\d/.test(url)).length >= 1);
+  assert.deepEqual(page.errors, []);
+  await page.close();
+  await stop();
+});
