@@ -29,7 +29,7 @@ struct ReportArguments {
 Json read_claims(const std::string& path) {
   std::ifstream file(path);
   require(file.good(), "--claims", path, "must be a file that can be read");
-  const Json claims = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  Json claims = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   require(claims.is_array(), "--claims", path, "must hold a JSON list");
   for (const Json& entry : claims) {
     for (const char* key : {"claim", "paper", "measured", "verdict"}) {

@@ -149,7 +149,7 @@ void add_routes(httplib::Server& server, RunFolder& folder, const std::string& t
              [&folder](const httplib::Request& request, httplib::Response& response) {
                answer_report(folder, request, response);
              });
-  server.set_exception_handler([](const auto&, auto& response, std::exception_ptr) {
+  server.set_exception_handler([](const auto&, auto& response, const std::exception_ptr&) {
     refuse(response, 500, "the run cannot be read");
   });
   server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
