@@ -69,7 +69,7 @@ Json method_json(const std::string& name, const Snapshots& runs, long since) {
       std::all_of(runs.begin(), runs.end(), [](const auto* run) { return !run->regrets.empty(); });
   if (regret) {
     json["regret"] = mean_curve<StoredRegret>(
-        runs, &RunSnapshot::regrets, -1,
+        runs, &RunSnapshot::regrets, since,
         {{"surrogate", [](const StoredRegret& r) { return r.surrogate; }},
          {"true_cost", [](const StoredRegret& r) { return r.true_cost; }}});
   }

@@ -15,8 +15,7 @@ struct RunSnapshot;
 /// Every curve is an object with "rounds" and further arrays of the same length; a long one is
 /// thinned to kReportPoints, the first and the last point always among them. With `since` >= 0 the
 /// curves hold only what came after that round, and what no round changes is left out: whoever has
-/// the report up to `since` appends the curves and replaces the rest. Regret is always whole, since
-/// it may be known only later; a curve that begins before the end of the known one replaces it.
+/// the report up to `since` appends the curves and replaces the rest.
 nlohmann::ordered_json report_data(const std::vector<std::filesystem::path>& runs, long since = -1);
 nlohmann::ordered_json report_of(const std::vector<const RunSnapshot*>& runs, long since = -1);
 

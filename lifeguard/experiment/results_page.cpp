@@ -200,7 +200,11 @@ std::string table(const FigureResult& result) {
       }
       break;
     case FigureKind::spectrum:
-      page += "| p and q | final cost | unsafe policies |\n|---|---|---|\n";
+      page +=
+          "With k = d the linearised update moves S and leaves L where p and q put it, and its "
+          "steps\n"
+          "do not depend on the scale of L: the policies are the same.\n\n"
+          "| p and q | final cost | unsafe policies |\n|---|---|---|\n";
       for (const MethodSummary& m : result.comparison.methods) {
         page += fmt::format("| {} | {} | {} of {} |\n", m.name, text(m.final_cost, 4),
                             m.unsafe_policies, m.policies_handed_out);
