@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
@@ -30,6 +32,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   int threads = 0;
   std::string csv;
+  bool json = false;
 };
 
 Family find_family(const std::string& name) {
@@ -80,6 +83,61 @@ void write_csv(const std::string& path, const std::vector<Task>& tasks,
   require(file.good(), "--csv", path, "must be a file that can be written");
 }
 
+/// What one task costs a step.
+struct TaskCosts {
+  CostSummary with_noise;  // LQR as flown
+  double without_noise = 0;
+  double no_control = 0;
+  int failed = 0;
+};
+
+void print_table(const Family& family, const std::vector<Task>& tasks,
+                 const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
+                 const SimulateOptions& options) {
+  fmt::print("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name,
+             options.tasks, options.trajectories, options.steps, options.seed);
+  fmt::print(
+      "Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
+  fmt::print("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
+  fmt::print("{:>5}", "task");
+  for (std::size_t i = 0; i < varied.size(); ++i) fmt::print("{:>11}", fmt::format("({})", i + 1));
+  fmt::print("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    fmt::print("{:>5}", t);
+    for (const std::string& name : varied) {
+      fmt::print("{:>11.4g}", parameter(tasks[t].system, name));
+    }
+    const TaskCosts& cost = costs[t];
+    fmt::print("{:>20}{:>12.4f}{:>12.4f}{:>8}\n",
+               fmt::format("{:.4f} ± {:.4f}", cost.with_noise.mean, cost.with_noise.ci95),
+               cost.without_noise, cost.no_control, cost.failed);
+  }
+}
+
+void print_json(const Family& family, const std::vector<Task>& tasks,
+                const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
+                const SimulateOptions& options, double steps_per_second) {
+  nlohmann::ordered_json json;
+  json["family"] = family.name;
+  json["seed"] = options.seed;
+  json["steps_per_second"] = steps_per_second;
+  json["tasks"] = nlohmann::ordered_json::array();
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    nlohmann::ordered_json task;
+    task["name"] = tasks[t].name;
+    for (const std::string& name : varied) {
+      task["parameters"][name] = parameter(tasks[t].system, name);
+    }
+    task["cost_with_noise"]["mean"] = costs[t].with_noise.mean;
+    task["cost_with_noise"]["ci95"] = costs[t].with_noise.ci95;
+    task["cost_without_noise"] = costs[t].without_noise;
+    task["cost_without_control"] = costs[t].no_control;
+    task["failed"] = costs[t].failed;
+    json["tasks"].push_back(std::move(task));
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
 void simulate(const SimulateOptions& options) {
   const Family family = find_family(options.family);
   const std::vector<Task> tasks = family.draw_many(options.seed, options.tasks);
@@ -104,33 +162,25 @@ void simulate(const SimulateOptions& options) {
 
   std::vector<std::string> varied;
   for (const ParameterRange& range : family.ranges) varied.push_back(range.parameter);
-  fmt::print("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name,
-             options.tasks, options.trajectories, options.steps, options.seed);
-  fmt::print(
-      "Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
-  fmt::print("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
-  fmt::print("{:>5}", "task");
-  for (std::size_t i = 0; i < varied.size(); ++i) fmt::print("{:>11}", fmt::format("({})", i + 1));
-  fmt::print("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
+  std::vector<TaskCosts> costs;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const CostSummary noisy = summarise(batches[t]);
     const GaussianPolicy idle(Eigen::MatrixXd::Zero(policies[t].actions(), policies[t].features()),
                               0.0);
-    fmt::print("{:>5}", t);
-    for (const std::string& name : varied) {
-      fmt::print("{:>11.4g}", parameter(tasks[t].system, name));
-    }
-    fmt::print("{:>20}{:>12.4f}{:>12.4f}{:>8}\n",
-               fmt::format("{:.4f} ± {:.4f}", noisy.mean, noisy.ci95),
-               evaluate(tasks[t], policies[t].without_noise(), settings).mean_cost,
-               evaluate(tasks[t], idle, settings).mean_cost, batches[t].failed());
+    costs.push_back({summarise(batches[t]),
+                     evaluate(tasks[t], policies[t].without_noise(), settings).mean_cost,
+                     evaluate(tasks[t], idle, settings).mean_cost, batches[t].failed()});
   }
   const double count = static_cast<double>(options.tasks) * options.trajectories * options.steps;
-  fmt::print("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count,
-             1e3 * seconds, 1e-6 * count / seconds, current_simd_target());
+  if (options.json) {
+    print_json(family, tasks, varied, costs, options, count / seconds);
+  } else {
+    print_table(family, tasks, varied, costs, options);
+    fmt::print("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count,
+               1e3 * seconds, 1e-6 * count / seconds, current_simd_target());
+  }
   if (!options.csv.empty()) {
     write_csv(options.csv, tasks, batches);
-    fmt::print("Trajectories written to {}\n", options.csv);
+    fmt::print(stderr, "Trajectories written to {}\n", options.csv);
   }
 }
 
@@ -155,6 +205,7 @@ void add_simulate_command(CLI::App& app) {
       ->add_option("--threads", options->threads, "0 uses all cores; results do not depend on it")
       ->capture_default_str();
   command->add_option("--csv", options->csv, "write all trajectories to this file");
+  command->add_flag("--json", options->json, "print the result as JSON");
   command->callback([options] { simulate(*options); });
 }
 
