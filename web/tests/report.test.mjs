@@ -54,6 +54,10 @@ test("the numbers of every chart are those of the report", async () => {
     methods.flatMap((m) => m.cost.rounds.map((round, i) => [m.name, round, m.cost.mean[i], m.cost.mean_ci95[i]])),
   );
   assert.ok(methods[0].cost.mean_ci95.every((half) => half >= 0));
+  assert.deepEqual(
+    await rowsOf(page, "regret"),
+    methods.flatMap((m) => m.regret.rounds.map((round, i) => [m.name, round, m.regret.surrogate[i], m.regret.surrogate_ci95[i]])),
+  );
   assert.deepEqual(await rowsOf(page, "margins"), run.margins.rounds.map((round, i) => [round, ...run.margins.values[i]]));
   assert.deepEqual(await rowsOf(page, "spectrum"), run.spectrum.rounds.map((round, i) => [round, ...run.spectrum.values[i]]));
   assert.deepEqual(await rowsOf(page, "region"), run.tasks[0].path.rounds.map((round, i) => [round, ...run.tasks[0].path.values[i]]));
@@ -124,6 +128,7 @@ test("regret has both kinds of axes and √R beside it", async () => {
   const data = structuredClone(report);
   const rounds = Array.from({ length: 20 }, (_, i) => i + 1);
   const none = rounds.map(() => null);
+  for (const method of data.experiments[0].methods) delete method.regret;
   data.experiments[0].methods[0].regret = {
     rounds, surrogate: rounds.map((r) => 3 * r ** 0.5), surrogate_ci95: none, true_cost: rounds.map((r) => r ** 0.25), true_cost_ci95: none,
   };
