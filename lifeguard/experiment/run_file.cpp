@@ -374,6 +374,12 @@ void RunWriter::finish(long round, const std::string& state, const Eigen::Matrix
     fail(database_->getFilename(), error);
   }
   commit(round, state);
+  try {
+    // Without a log beside it a finished run is one file, also for those who may only read it.
+    database_->exec("PRAGMA journal_mode = DELETE");
+  } catch (const SQLite::Exception&) {
+    // Somebody is reading: the log stays for now, and the file is as good.
+  }
 }
 
 RunReader::RunReader(const std::filesystem::path& path) : path_(path) {

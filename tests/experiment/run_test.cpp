@@ -82,6 +82,8 @@ TEST_F(RunFiles, ARunIsSafeCheckedAndTheSameWhenPlayedAgain) {
   EXPECT_TRUE(reader.header().finished);
   EXPECT_EQ(reader.certificates().size(), 30U);
   EXPECT_EQ(reader.evaluations().size(), 31U);
+  EXPECT_FALSE(std::filesystem::exists(path("a.run-wal")));
+  EXPECT_FALSE(std::filesystem::exists(path("a.run-shm")));
   const RunSummary summary = summarise(reader);
   EXPECT_EQ(summary.unsafe_policies, 0);
   EXPECT_LT(summary.final_cost(), 0.5 * summary.costs.front());
