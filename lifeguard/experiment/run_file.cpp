@@ -221,6 +221,8 @@ RunWriter RunWriter::create(const std::filesystem::path& path, const ExperimentC
       transaction.commit();
       database.exec("PRAGMA journal_mode = WAL");
     }
+    // The log of a run that was killed and then deleted would be taken for this one's.
+    for (const char* log : {"-wal", "-shm"}) std::filesystem::remove(path.string() + log);
     std::filesystem::rename(draft, path);
   } catch (const SQLite::Exception& error) {
     std::error_code ignored;

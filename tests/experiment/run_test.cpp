@@ -121,9 +121,14 @@ bool ended_before_kill(const std::function<void()>& work, unsigned microseconds)
     }
     _exit(0);
   }
-  usleep(microseconds);
-  kill(child, SIGKILL);
   int status = 0;
+  for (unsigned waited = 0; waited < microseconds; waited += 200) {
+    if (waitpid(child, &status, WNOHANG) == child) {
+      return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    usleep(200);
+  }
+  kill(child, SIGKILL);
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -225,6 +230,21 @@ TEST_F(RunFiles, AFullDiskIsSaidAndTheRunGoesOnAfterwards) {
   EXPECT_FALSE(RunReader(path("full.run")).header().finished);
   EXPECT_EQ(resume_run(path("full.run")), RunStatus::finished);
   EXPECT_EQ(results_of(path("full.run")), results_of(path("whole.run")));
+}
+
+TEST_F(RunFiles, TheLogOfADeletedRunIsNotTakenForTheNewOnes) {
+  const ExperimentConfig config = small_config("learner", 40);
+  RunOptions every_round;
+  every_round.commit_seconds = 0;
+  every_round.after_round = [](const auto&, const RoundOutcome& outcome) {
+    if (outcome.round.round == 30) raise(SIGKILL);
+    return true;
+  };
+  ended_before_kill([&] { start_run(config, path("a.run"), every_round); }, 3000000);
+  ASSERT_TRUE(std::filesystem::exists(path("a.run-wal")));
+  std::filesystem::remove(path("a.run"));
+  EXPECT_EQ(start_run(config, path("a.run")), RunStatus::finished);
+  EXPECT_TRUE(check_run(path("a.run"), /*replay=*/true).findings.empty());
 }
 
 TEST_F(RunFiles, CanBeReadWhileItIsWritten) {
