@@ -84,7 +84,7 @@ struct RunOptions {
   std::function<bool(const Run&, const RoundOutcome&)> after_round = {};
   /// A commit is made when so much time has passed since the last one, and at the end. 0 commits
   /// every round. Decides nothing but how much is played again after a crash.
-  double commit_seconds = 0.05;
+  double commit_seconds = 0.25;
 };
 
 /// Plays a run into a new file, or goes on with one that was left unfinished.
