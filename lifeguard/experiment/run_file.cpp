@@ -384,13 +384,34 @@ void RunWriter::finish(long round, const std::string& state, const Eigen::Matrix
   }
 }
 
+namespace {
+
+/// A reader may not write, so it cannot undo what a killed writer left half done; whoever may write
+/// does that first.
+std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& path) {
+  const auto open = [&](int mode) {
+    auto database =
+        std::make_unique<SQLite::Database>(path.string(), mode, /*busy_timeout_ms=*/5000);
+    pragma(*database, "user_version");
+    return database;
+  };
+  try {
+    return open(SQLite::OPEN_READONLY);
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_READONLY) throw;
+  }
+  open(SQLite::OPEN_READWRITE);
+  return open(SQLite::OPEN_READONLY);
+}
+
+}  // namespace
+
 RunReader::RunReader(const std::filesystem::path& path) : path_(path) {
   if (!std::filesystem::is_regular_file(path)) {
     throw RunFileError(path.string() + " is not there, or not a file");
   }
   try {
-    database_ = std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READONLY,
-                                                   /*busy_timeout_ms=*/5000);
+    database_ = open_to_read(path);
     header_ = read_header(*database_, checked_version(*database_, path));
   } catch (const SQLite::Exception& error) {
     fail(path, error);
