@@ -1,18 +1,13 @@
 #include "lifeguard/experiment/certificate_json.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 namespace lifeguard {
 namespace {
 
-// JSON has no infinity.
-nlohmann::json finite_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
+// JSON has no infinity: it is written as null.
 double or_infinity(const nlohmann::json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
@@ -40,13 +35,13 @@ nlohmann::json certificate_to_json(const Certificate& certificate) {
   json["spectrum"] = std::vector<double>(certificate.spectrum.begin(), certificate.spectrum.end());
   json["spectrum_holds"] = certificate.spectrum_holds;
   json["smallest_eigenvalue"] = certificate.smallest_eigenvalue;
-  json["largest_eigenvalue"] = finite_or_null(certificate.largest_eigenvalue);
+  json["largest_eigenvalue"] = certificate.largest_eigenvalue;
   json["tasks"] = nlohmann::json::array();
   for (const TaskCertificate& task : certificate.tasks) {
     json["tasks"].push_back({{"worst_row", task.worst_row},
                              {"worst_row_name", task.worst_row_name},
-                             {"row_margin", finite_or_null(task.row_margin)},
-                             {"slack_margin", finite_or_null(task.slack_margin)}});
+                             {"row_margin", task.row_margin},
+                             {"slack_margin", task.slack_margin}});
   }
   return json;
 }

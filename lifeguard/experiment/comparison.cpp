@@ -55,11 +55,9 @@ RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& 
   return summarise(reader);
 }
 
+// What is not a number is written as null.
 nlohmann::ordered_json interval(const MeanInterval& value) {
-  nlohmann::ordered_json json;
-  json["mean"] = std::isfinite(value.mean) ? nlohmann::json(value.mean) : nlohmann::json(nullptr);
-  json["ci95"] = std::isfinite(value.ci95) ? nlohmann::json(value.ci95) : nlohmann::json(nullptr);
-  return json;
+  return {{"mean", value.mean}, {"ci95", value.ci95}};
 }
 
 }  // namespace

@@ -97,18 +97,12 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
     json["gains"].push_back(list(Eigen::VectorXd(p.gains.row(a))));
   }
   json["goal"] = list(p.goal);
-  const auto limits = [](const Eigen::VectorXd& values) {
-    nlohmann::json result = nlohmann::json::array();
-    for (const double v : values) {
-      result.push_back(std::isfinite(v) ? nlohmann::json(v) : nlohmann::json(nullptr));
-    }
-    return result;
-  };
-  json["action_low"] = limits(p.action_low);
-  json["action_high"] = limits(p.action_high);
+  // An infinite limit or margin is written as null.
+  json["action_low"] = list(p.action_low);
+  json["action_high"] = list(p.action_high);
   json["sigma"] = p.sigma;
   json["worst_row"] = p.worst_row;
-  json["margin"] = std::isfinite(p.margin) ? nlohmann::json(p.margin) : nlohmann::json(nullptr);
+  json["margin"] = p.margin;
   return json;
 }
 

@@ -149,8 +149,7 @@ nlohmann::ordered_json figure_to_json(const FigureResult& result) {
       for (const RunSummary& run : runs) costs.push_back(run.costs[i]);
       const MeanInterval cost = mean_interval(costs);
       curve["mean"].push_back(cost.mean);
-      curve["ci95"].push_back(std::isnan(cost.ci95) ? nlohmann::ordered_json(nullptr)
-                                                    : nlohmann::ordered_json(cost.ci95));
+      curve["ci95"].push_back(cost.ci95);
     }
     method["cost"] = std::move(curve);
     if (!result.detours.empty()) method["detour"] = result.detours[m].mean;

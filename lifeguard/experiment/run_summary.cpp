@@ -126,11 +126,7 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   json["final_cost"] = s.final_cost();
   json["unsafe_policies"] = s.unsafe_policies;
   json["policies_handed_out"] = s.policies_handed_out;
-  if (std::isfinite(s.worst_margin)) {
-    json["worst_margin"] = s.worst_margin;
-  } else {
-    json["worst_margin"] = nullptr;
-  }
+  json["worst_margin"] = s.worst_margin;  // null without constraints
   json["rollout_seconds"] = s.rollout_seconds;
   json["learn_seconds"] = s.learn_seconds;
   return json;
