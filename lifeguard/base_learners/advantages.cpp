@@ -19,6 +19,15 @@ double sum(const AlignedVector<double>& x, int n) {
   return result;
 }
 
+/// Of the mean of the first n.
+double standard_error(const AlignedVector<double>& x, int n) {
+  if (n < 2) return 0;
+  const double mean = sum(x, n) / n;
+  double squares = 0;
+  for (int i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  return std::sqrt(squares / n / (n - 1));
+}
+
 void resize(const Trajectories& t, AdvantageWorkspace& w) {
   const std::size_t size = static_cast<std::size_t>(t.steps()) * t.stride();
   w.advantages.resize(size);
@@ -135,6 +144,7 @@ AdvantageSummary compute_advantages(const Trajectories& t, const AdvantageSettin
   sum_discounted_costs(t, settings.discount, w.returns.data(), w.totals.data(),
                        w.magnitudes.data());
   summary.mean_cost = sum(w.totals, n) / (static_cast<double>(n) * t.steps());
+  summary.cost_error = standard_error(w.totals, n) / t.steps();
   const double magnitude = sum(w.magnitudes, n) / n;
   for (int i = 0; i < n; ++i) summary.live_steps += t.length(i);
 

@@ -41,6 +41,7 @@ struct AdvantageSettings {
 struct AdvantageSummary {
   /// Mean over the batch of C(τ) = (1/M) Σ_m c_m.
   double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  double cost_error = 0;  // standard error of that mean; 0 for a single trajectory
   /// Cost-to-go per unit of advantage: the standard deviation that was divided out, 1 without
   /// normalisation, 0 if all advantages were equal.
   double scale = std::numeric_limits<double>::quiet_NaN();

@@ -108,6 +108,7 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   set_played(played, loss.played);
   loss.trajectories = n;
   loss.mean_cost = summary.mean_cost;
+  loss.cost_error = summary.cost_error;
   const double constant = settings.loss_scale == LossScale::cost ? summary.mean_cost : 0.0;
   if (!(fisher.trace() > 0) || summary.scale == 0.0) {
     write_no_signal(fisher, constant, loss);
@@ -199,6 +200,7 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
   set_played(played, loss.played);
   loss.trajectories = t.count();
   loss.mean_cost = summary.mean_cost;
+  loss.cost_error = summary.cost_error;
   if (!(curvature.trace() > 0)) {
     write_no_signal(curvature, at_played, loss);
     return;

@@ -32,6 +32,8 @@ struct RoundLoss {
   int trajectories = 0;
   /// Mean over the batch of C(τ) = (1/M) Σ_m c_m, exploration noise included.
   double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  /// The standard error of that mean over the batch's trajectories; 0 for a single one.
+  double cost_error = 0;
   /// Estimate of ∂E[C(τ)]/∂α at α_j, in units of cost whether or not advantages are normalised.
   Eigen::VectorXd cost_gradient;
   /// q = gᵀ F⁻¹ g of that gradient g, with the Fisher information F of one whole trajectory.

@@ -104,7 +104,17 @@ bool is_finite(const Knowledge& knowledge) {
   return knowledge.basis.allFinite() && knowledge.coefficients.allFinite();
 }
 
-constexpr const char* kFormat = "lifeguard learner 1";
+/// A batch's mean cost is surely no further than this many standard errors from the expected one.
+constexpr double kSureErrors = 2.0;
+
+double surely_below(const RoundLoss& loss) {
+  return loss.mean_cost + kSureErrors * loss.cost_error;
+}
+double surely_above(const RoundLoss& loss) {
+  return loss.mean_cost - kSureErrors * loss.cost_error;
+}
+
+constexpr const char* kFormat = "lifeguard learner 2";
 
 }  // namespace
 
@@ -173,6 +183,8 @@ void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set
   gradients_.emplace_back(features(), parameters());
   lowest_costs_.conservativeResize(tasks() + 1);
   lowest_costs_(tasks()) = std::numeric_limits<double>::infinity();
+  takes_part_.conservativeResize(tasks() + 1);
+  takes_part_(tasks()) = 1;
   lowest_policies_.conservativeResize(parameters(), tasks() + 1);
   lowest_policies_.col(tasks()) = anchor;
 }
@@ -218,8 +230,8 @@ RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& sa
   if (status != RoundStatus::ok) return status;
   safeguard = safeguard_.protect(knowledge_, next_);
   // From here on nothing can fail.
-  if (loss.mean_cost < lowest_costs_(task)) {
-    lowest_costs_(task) = loss.mean_cost;
+  if (surely_below(loss) < lowest_costs_(task)) {
+    lowest_costs_(task) = surely_below(loss);
     knowledge_.policy_parameters(task, lowest_policies_.col(task));
   }
   std::swap(knowledge_, next_);
@@ -227,34 +239,53 @@ RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& sa
     std::swap(losses_[task], next_loss_);
   } else {
     std::swap(gradients_[task], next_gradient_);
+    takes_part_(task) = next_takes_part_;
   }
   return RoundStatus::ok;
 }
 
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
   next_gradient_ = gradients_[task];
-  if (astray(task, loss)) {
+  next_takes_part_ = takes_part_(task);
+  const auto solve = [&](double share, const Eigen::VectorXd* own_step) {
+    const bool solved = linearised_.update(share, loss, task, next_, own_step, &takes_part_) ==
+                            LinearisedStatus::ok &&
+                        is_finite(next_);
+    return solved ? RoundStatus::ok : RoundStatus::singular;
+  };
+  const bool led_astray = astray(task, loss);
+  if (led_astray || lost(task, loss)) {
+    if (!led_astray) next_takes_part_ = 0;
     next_gradient_.forget();
     knowledge_.policy_parameters(task, own_step_);
-    own_step_ = lowest_policies_.col(task) - own_step_;
-    const bool solved =
-        linearised_.update(0.0, loss, task, next_, &own_step_) == LinearisedStatus::ok &&
-        is_finite(next_);
-    return solved ? RoundStatus::ok : RoundStatus::singular;
+    own_step_ =
+        (led_astray ? lowest_policies_.col(task) : knowledge_.anchors.col(task)) - own_step_;
+    return solve(0.0, &own_step_);
   }
-  const double share = settings_.linearised.share(rounds(), tasks());
+  const double share = takes_part_(task) * settings_.linearised.share(rounds(), tasks());
   const bool pooled =
       next_gradient_.add(settings_.linearised.own_memory, loss) &&
       next_gradient_.step(step_radius(task, loss), shrinkage_floor(), metric_factor_, own_step_);
-  const bool solved = linearised_.update(share, loss, task, next_, pooled ? &own_step_ : nullptr) ==
-                          LinearisedStatus::ok &&
-                      is_finite(next_);
-  return solved ? RoundStatus::ok : RoundStatus::singular;
+  return solve(share, pooled ? &own_step_ : nullptr);
+}
+
+bool Learner::far_above(double cost, double reference) const {
+  return cost - reference > (settings_.linearised.retreat_factor - 1) * std::abs(reference);
 }
 
 bool Learner::astray(int task, const RoundLoss& loss) const {
-  const double lowest = lowest_costs_(task);
-  return loss.mean_cost - lowest > (settings_.linearised.retreat_factor - 1) * std::abs(lowest);
+  return far_above(surely_above(loss), lowest_costs_(task));
+}
+
+bool Learner::lost(int task, const RoundLoss& loss) const {
+  if (takes_part_(task) == 0 || !(loss.noise_share >= 1)) return false;
+  bool others = false;
+  for (int t = 0; t < tasks(); ++t) {
+    if (t == task || std::isinf(lowest_costs_(t))) continue;
+    if (!far_above(surely_above(loss), lowest_costs_(t))) return false;
+    others = true;
+  }
+  return others;
 }
 
 double Learner::step_radius(int task, const RoundLoss& loss) {
@@ -305,6 +336,7 @@ void Learner::save(std::ostream& out) const {
     writer.field("metric", gradients_[t].metric);
     writer.field("weight", gradients_[t].weight);
     writer.field("noise", gradients_[t].noise);
+    writer.field("takes_part", takes_part_(t) != 0);
     writer.field("lowest_cost", lowest_costs_(t));
     writer.field("lowest_policy", Eigen::VectorXd(lowest_policies_.col(t)));
     write_safe_set(writer, safe_sets()[t]);
@@ -315,7 +347,7 @@ Learner Learner::load(std::istream& in) {
   StateReader reader(in);
   std::string format;
   reader.field("format", format);
-  require(format == kFormat, "format", format, "must be \"lifeguard learner 1\"");
+  require(format == kFormat, "format", format, "must be \"lifeguard learner 2\"");
   int features = 0;
   int actions = 0;
   reader.field("features", features);
@@ -337,6 +369,7 @@ Learner Learner::load(std::istream& in) {
   require_size("basis (rows)", knowledge.parameters(), learner.parameters());
   require_size("basis (columns)", knowledge.basis_size(), columns(settings, learner.parameters()));
   require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  learner.takes_part_.resize(tasks);
   learner.lowest_costs_.resize(tasks);
   learner.lowest_policies_.resize(learner.parameters(), tasks);
   std::vector<TaskState> states;
@@ -353,6 +386,9 @@ Learner Learner::load(std::istream& in) {
     reader.field("metric", gradient.metric);
     reader.field("weight", gradient.weight);
     reader.field("noise", gradient.noise);
+    bool takes_part = true;
+    reader.field("takes_part", takes_part);
+    learner.takes_part_(t) = takes_part ? 1 : 0;
     reader.field("lowest_cost", learner.lowest_costs_(t));
     Eigen::VectorXd lowest_policy;
     reader.field("lowest_policy", lowest_policy);

@@ -103,7 +103,12 @@ class Learner : public PolicyLearner {
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
+  bool far_above(double cost, double reference) const;
+  /// The task costs far more than it did before.
   bool astray(int task, const RoundLoss& loss) const;
+  /// The task costs far more than any other ever did, the batch does not say which way is better,
+  /// and its anchor was not tried in this case before.
+  bool lost(int task, const RoundLoss& loss) const;
   double step_radius(int task, const RoundLoss& loss);
   double shrinkage_floor() const { return settings_.round.base_learner.step.shrinkage_floor; }
 
@@ -112,12 +117,14 @@ class Learner : public PolicyLearner {
   Knowledge knowledge_;
   std::vector<SummedLoss> losses_;         // q_t, of the alternating rule
   std::vector<GradientMemory> gradients_;  // of the linearised rule
-  Eigen::VectorXd lowest_costs_;           // of each task's rounds; infinite before the first
-  Eigen::MatrixXd lowest_policies_;        // the policies that had them, d × T
+  Eigen::VectorXd lowest_costs_;     // surely reached in one of the task's rounds; infinite before
+  Eigen::MatrixXd lowest_policies_;  // the policies that had them, d × T
+  Eigen::VectorXd takes_part_;       // 1 for each task that shares common steps, else 0
   // The round in the making; it becomes the knowledge at the end or not at all.
   Knowledge next_;
   SummedLoss next_loss_;
   GradientMemory next_gradient_;
+  double next_takes_part_ = 1;
   Eigen::MatrixXd metric_factor_;  // features × features
   Eigen::VectorXd own_step_;
   LinearisedUpdate linearised_;

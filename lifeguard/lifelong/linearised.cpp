@@ -61,7 +61,8 @@ void LinearisedUpdate::express(const Eigen::VectorXd& step, const Eigen::MatrixX
 }
 
 LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, int task,
-                                          Knowledge& knowledge, const Eigen::VectorXd* own_step) {
+                                          Knowledge& knowledge, const Eigen::VectorXd* own_step,
+                                          const Eigen::VectorXd* takes_part) {
   Eigen::MatrixXd& basis = knowledge.basis;
   Eigen::MatrixXd& coefficients = knowledge.coefficients;
   if (!factorise(loss.curvature, basis)) return LinearisedStatus::singular;
@@ -75,7 +76,11 @@ LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, i
     express(step_, loss.curvature, basis, whole_);
   }
   for (int t = 0; t < knowledge.tasks(); ++t) {
-    coefficients.col(t) += t == task ? whole_ : common_;
+    if (t == task) {
+      coefficients.col(t) += whole_;
+    } else if (takes_part == nullptr || (*takes_part)(t) != 0) {
+      coefficients.col(t) += common_;
+    }
   }
   if (square_) return LinearisedStatus::ok;
   step_.noalias() -= basis * whole_;

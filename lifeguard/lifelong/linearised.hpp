@@ -22,7 +22,10 @@ struct LinearisedSettings {
   double own_memory = 0.4;
   /// A task that is found to cost more than this multiple of the lowest cost it was ever observed
   /// at goes back to the policy which had that cost: the steps of other tasks have led it astray,
-  /// perhaps to where its own gradient says nothing any more (a saturated controller). > 1.
+  /// perhaps to where its own gradient says nothing any more (a saturated controller). One that
+  /// costs more than this multiple of what any other task ever cost, with a gradient that says
+  /// nothing, was led astray before its first round: it goes to its anchor, once, and learns alone
+  /// from then on. Both only if the batches' standard errors leave no doubt. > 1.
   double retreat_factor = 2.0;
 
   double share(long rounds_before, int tasks) const;
@@ -42,14 +45,16 @@ enum class LinearisedStatus {
 /// α_t by Δ = α⁺ - α_t. The part of Δ that L can express goes to the coefficients,
 ///   ds = (LᵀΓL)⁻¹ LᵀΓ Δ,
 /// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. That
-/// rest may come from another step of the task's own, `own_step`, in place of Δ. The part of the
-/// task's step that L cannot express turns L along s_t.
+/// rest may come from another step of the task's own, `own_step`, in place of Δ. Tasks whose entry
+/// of `takes_part` is 0 do not get the common share. The part of the task's step that L cannot
+/// express turns L along s_t.
 class LinearisedUpdate {
  public:
   LinearisedUpdate(int parameters, int basis_size);
 
   LinearisedStatus update(double share, const RoundLoss& loss, int task, Knowledge& knowledge,
-                          const Eigen::VectorXd* own_step = nullptr);
+                          const Eigen::VectorXd* own_step = nullptr,
+                          const Eigen::VectorXd* takes_part = nullptr);
 
  private:
   bool factorise(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& basis);
