@@ -20,7 +20,10 @@ void Trajectories::reshape(int count, int steps, int features, int actions) {
     steps_ = steps;
     features_ = features;
     actions_ = actions;
-    stride_ = static_cast<std::size_t>((count + kPadding - 1) / kPadding) * kPadding;
+    // An odd number of cache lines: rows that are a power of two apart would fight for the same few
+    // places in the cache.
+    const int lines = (count + kPadding - 1) / kPadding;
+    stride_ = static_cast<std::size_t>(lines % 2 == 1 ? lines : lines + 1) * kPadding;
     const std::size_t rows = static_cast<std::size_t>(steps) * stride_;
     features_data_.assign(rows * features, 0.0);
     actions_data_.assign(rows * actions, 0.0);

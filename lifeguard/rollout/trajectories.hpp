@@ -16,8 +16,9 @@ namespace lifeguard {
 /// the simulators, from a file or from a robot; nothing in here knows which.
 class Trajectories {
  public:
-  /// Rows of storage are padded to a multiple of this many trajectories; the padding is zero.
-  static constexpr int kPadding = 16;
+  /// Rows of storage are padded to an odd multiple of this many trajectories, which is a cache line
+  /// and the widest vector; the padding is zero.
+  static constexpr int kPadding = 8;
 
   Trajectories() = default;
   /// All zero, all live.
@@ -33,7 +34,7 @@ class Trajectories {
   int steps() const { return steps_; }
   int features() const { return features_; }
   int actions() const { return actions_; }
-  /// Distance in memory between two values of the same trajectory: count rounded up to kPadding.
+  /// Distance in memory between two values of the same trajectory: count and its padding.
   std::size_t stride() const { return stride_; }
 
   double& feature(int i, int m, int f) { return features_data_[row(m, features_, f) + i]; }
