@@ -138,6 +138,9 @@ Learner::Learner(int features, int actions, const LearnerSettings& settings)
       next_loss_(features, features * actions),
       next_gradient_(features, features * actions),
       metric_factor_(features, features),
+      policy_(features * actions),
+      step_(features * actions),
+      common_step_(features * actions),
       own_step_(features * actions),
       linearised_(features * actions, columns(settings, features * actions)),
       alternation_(features, actions, columns(settings, features * actions)) {}
@@ -247,26 +250,32 @@ RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& sa
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
   next_gradient_ = gradients_[task];
   next_takes_part_ = takes_part_(task);
-  const auto solve = [&](double share, const Eigen::VectorXd* own_step) {
-    const bool solved = linearised_.update(share, loss, task, next_, own_step, &takes_part_) ==
-                            LinearisedStatus::ok &&
-                        is_finite(next_);
-    return solved ? RoundStatus::ok : RoundStatus::singular;
-  };
+  knowledge_.policy_parameters(task, policy_);
   const bool led_astray = astray(task, loss);
   if (led_astray || lost(task, loss)) {
     if (!led_astray) next_takes_part_ = 0;
     next_gradient_.forget();
-    knowledge_.policy_parameters(task, own_step_);
-    own_step_ =
-        (led_astray ? lowest_policies_.col(task) : knowledge_.anchors.col(task)) - own_step_;
-    return solve(0.0, &own_step_);
+    step_ = (led_astray ? lowest_policies_.col(task) : knowledge_.anchors.col(task)) - policy_;
+    common_step_.setZero();
+  } else {
+    const double share = takes_part_(task) * settings_.linearised.share(rounds(), tasks());
+    step_ = loss.target - policy_;
+    common_step_ = share * step_;
+    if (next_gradient_.add(settings_.linearised.own_memory, loss) &&
+        next_gradient_.step(step_radius(loss), shrinkage_floor(), metric_factor_, own_step_)) {
+      step_ = common_step_ + (1 - share) * own_step_;
+    }
   }
-  const double share = takes_part_(task) * settings_.linearised.share(rounds(), tasks());
-  const bool pooled =
-      next_gradient_.add(settings_.linearised.own_memory, loss) &&
-      next_gradient_.step(step_radius(task, loss), shrinkage_floor(), metric_factor_, own_step_);
-  return solve(share, pooled ? &own_step_ : nullptr);
+  if (settings_.projection.mode != ProjectionMode::none) {
+    step_ += policy_;
+    metric_projection_.project(safe_sets()[task], knowledge_.anchors.col(task), loss.curvature,
+                               step_);
+    step_ -= policy_;
+  }
+  const bool solved = linearised_.update(loss.curvature, step_, common_step_, task, next_,
+                                         &takes_part_) == LinearisedStatus::ok &&
+                      is_finite(next_);
+  return solved ? RoundStatus::ok : RoundStatus::singular;
 }
 
 bool Learner::far_above(double cost, double reference) const {
@@ -288,14 +297,12 @@ bool Learner::lost(int task, const RoundLoss& loss) const {
   return others;
 }
 
-double Learner::step_radius(int task, const RoundLoss& loss) {
+double Learner::step_radius(const RoundLoss& loss) const {
   // The base learner stepped by ½ΔᵀΓΔ = radius · shrinkage².
-  knowledge_.policy_parameters(task, own_step_);
-  own_step_ -= loss.target;
   const double shrinkage = std::max(shrinkage_floor(), 1 - loss.noise_share);
   double squares = 0;
   for (int start = 0; start < parameters(); start += features()) {
-    const auto block = own_step_.segment(start, features());
+    const auto block = step_.segment(start, features());
     for (int j = 0; j < features(); ++j) squares += block(j) * loss.curvature.col(j).dot(block);
   }
   return 0.5 * squares / (shrinkage * shrinkage);

@@ -15,6 +15,7 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/safety/metric_projection.hpp"
 
 namespace lifeguard {
 
@@ -109,7 +110,7 @@ class Learner : public PolicyLearner {
   /// The task costs far more than any other ever did, the batch does not say which way is better,
   /// and its anchor was not tried in this case before.
   bool lost(int task, const RoundLoss& loss) const;
-  double step_radius(int task, const RoundLoss& loss);
+  double step_radius(const RoundLoss& loss) const;  // of step_
   double shrinkage_floor() const { return settings_.round.base_learner.step.shrinkage_floor; }
 
   LearnerSettings settings_;
@@ -126,7 +127,11 @@ class Learner : public PolicyLearner {
   GradientMemory next_gradient_;
   double next_takes_part_ = 1;
   Eigen::MatrixXd metric_factor_;  // features × features
-  Eigen::VectorXd own_step_;
+  Eigen::VectorXd policy_;         // of the observed task
+  Eigen::VectorXd step_;           // that it takes
+  Eigen::VectorXd common_step_;    // that the other tasks take
+  Eigen::VectorXd own_step_;       // by the gradients of several rounds
+  MetricProjection metric_projection_;
   LinearisedUpdate linearised_;
   Alternation alternation_;
 };

@@ -24,7 +24,7 @@ double LinearisedSettings::share(long rounds_before, int tasks) const {
 }
 
 LinearisedUpdate::LinearisedUpdate(int parameters, int basis_size)
-    : step_(parameters),
+    : rest_(parameters),
       curved_step_(parameters),
       common_(basis_size),
       whole_(basis_size),
@@ -60,21 +60,16 @@ void LinearisedUpdate::express(const Eigen::VectorXd& step, const Eigen::MatrixX
   metric_factor_.solveInPlace(coefficients);
 }
 
-LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, int task,
-                                          Knowledge& knowledge, const Eigen::VectorXd* own_step,
-                                          const Eigen::VectorXd* takes_part) {
+LinearisedStatus LinearisedUpdate::update(const Eigen::MatrixXd& curvature,
+                                          const Eigen::VectorXd& step,
+                                          const Eigen::VectorXd& common_step, int task,
+                                          Knowledge& knowledge, const Eigen::VectorXd* takes_part) {
   Eigen::MatrixXd& basis = knowledge.basis;
   Eigen::MatrixXd& coefficients = knowledge.coefficients;
-  if (!factorise(loss.curvature, basis)) return LinearisedStatus::singular;
+  if (!factorise(curvature, basis)) return LinearisedStatus::singular;
 
-  knowledge.policy_parameters(task, step_);
-  step_ = loss.target - step_;
-  express(step_, loss.curvature, basis, whole_);
-  common_ = share * whole_;
-  if (own_step != nullptr) {
-    step_ = share * step_ + (1 - share) * *own_step;
-    express(step_, loss.curvature, basis, whole_);
-  }
+  express(common_step, curvature, basis, common_);
+  express(step, curvature, basis, whole_);
   for (int t = 0; t < knowledge.tasks(); ++t) {
     if (t == task) {
       coefficients.col(t) += whole_;
@@ -83,14 +78,15 @@ LinearisedStatus LinearisedUpdate::update(double share, const RoundLoss& loss, i
     }
   }
   if (square_) return LinearisedStatus::ok;
-  step_.noalias() -= basis * whole_;
+  rest_ = step;
+  rest_.noalias() -= basis * whole_;
   // L s_t grows by the whole rest if s_t is as long as the others are on average. A shorter s_t
   // takes a part of it only, or a small coefficient would turn the whole basis.
   const double mean_square = coefficients.squaredNorm() / knowledge.tasks();
   const double square = std::max(mean_square, coefficients.col(task).squaredNorm());
   if (square > 0) {
     whole_ = coefficients.col(task) / square;
-    basis.noalias() += step_ * whole_.transpose();
+    basis.noalias() += rest_ * whole_.transpose();
   }
   return LinearisedStatus::ok;
 }

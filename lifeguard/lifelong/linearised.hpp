@@ -4,7 +4,6 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 
-#include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
 
 namespace lifeguard {
@@ -44,16 +43,16 @@ enum class LinearisedStatus {
 /// and the natural metric Γ of the round's loss: a gradient step of the loss at the present θ moves
 /// α_t by Δ = α⁺ - α_t. The part of Δ that L can express goes to the coefficients,
 ///   ds = (LᵀΓL)⁻¹ LᵀΓ Δ,
-/// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. That
-/// rest may come from another step of the task's own, `own_step`, in place of Δ. Tasks whose entry
-/// of `takes_part` is 0 do not get the common share. The part of the task's step that L cannot
-/// express turns L along s_t.
+/// a share w of it to the common mean s̄, and so to every task, and the rest to s'_t alone. The part
+/// of the task's step that L cannot express turns L along s_t.
 class LinearisedUpdate {
  public:
   LinearisedUpdate(int parameters, int basis_size);
 
-  LinearisedStatus update(double share, const RoundLoss& loss, int task, Knowledge& knowledge,
-                          const Eigen::VectorXd* own_step = nullptr,
+  /// The task moves by `step`, the others by `common_step`, which is w Δ, if L can express them;
+  /// tasks whose entry of `takes_part` is 0 do not. `curvature` is the block G of Γ = I ⊗ G.
+  LinearisedStatus update(const Eigen::MatrixXd& curvature, const Eigen::VectorXd& step,
+                          const Eigen::VectorXd& common_step, int task, Knowledge& knowledge,
                           const Eigen::VectorXd* takes_part = nullptr);
 
  private:
@@ -62,10 +61,10 @@ class LinearisedUpdate {
   void express(const Eigen::VectorXd& step, const Eigen::MatrixXd& curvature,
                const Eigen::MatrixXd& basis, Eigen::VectorXd& coefficients);
 
-  Eigen::VectorXd step_;         // of the task: w Δ + (1 - w) own step; then what L cannot express
-  Eigen::VectorXd curved_step_;  // Γ times a step
-  Eigen::VectorXd common_;       // k: what every task moves by
-  Eigen::VectorXd whole_;        // k: what the observed task moves by
+  Eigen::VectorXd rest_;          // of the task's step: what L cannot express
+  Eigen::VectorXd curved_step_;   // Γ times a step
+  Eigen::VectorXd common_;        // k: what every task moves by
+  Eigen::VectorXd whole_;         // k: what the observed task moves by
   Eigen::MatrixXd curved_basis_;  // ΓL, d × k
   Eigen::MatrixXd system_;        // LᵀΓL, k × k
   bool square_ = false;           // k = d

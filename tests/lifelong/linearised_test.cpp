@@ -24,9 +24,9 @@ TEST(Linearised, FullBasisTakesTheTaskToItsTargetAndTheOthersByTheShare) {
     const RoundLoss loss = synthetic_loss(draws, features, draws.normals(parameters, 1));
     Knowledge after = before;
     LinearisedUpdate update(parameters, parameters);
-    ASSERT_EQ(update.update(0.25, loss, 1, after), LinearisedStatus::ok);
-    EXPECT_LT((after.policy_parameters(1) - loss.target).norm(), 1e-8);
     const Eigen::VectorXd step = loss.target - before.policy_parameters(1);
+    ASSERT_EQ(update.update(loss.curvature, step, 0.25 * step, 1, after), LinearisedStatus::ok);
+    EXPECT_LT((after.policy_parameters(1) - loss.target).norm(), 1e-8);
     for (const int other : {0, 2}) {
       const Eigen::VectorXd moved =
           after.policy_parameters(other) - before.policy_parameters(other);
@@ -46,7 +46,8 @@ TEST(Linearised, SmallBasisReachesTheTargetByTurningTheBasis) {
     const RoundLoss loss = synthetic_loss(
         draws, features, 1e-3 * draws.normals(8, 1) + knowledge.policy_parameters(0));
     LinearisedUpdate update(8, 3);
-    ASSERT_EQ(update.update(1.0, loss, 0, knowledge), LinearisedStatus::ok);
+    const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
+    ASSERT_EQ(update.update(loss.curvature, step, step, 0, knowledge), LinearisedStatus::ok);
     EXPECT_LT((knowledge.policy_parameters(0) - loss.target).norm(), 1e-10);
   }
 }
@@ -59,7 +60,8 @@ TEST(Linearised, ASmallCoefficientCannotTurnTheBasisFar) {
   const RoundLoss loss =
       synthetic_loss(draws, 4, knowledge.policy_parameters(0) + 1e-9 * draws.normals(8, 1));
   LinearisedUpdate update(8, 3);
-  ASSERT_EQ(update.update(0.0, loss, 0, knowledge), LinearisedStatus::ok);
+  const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
+  ASSERT_EQ(update.update(loss.curvature, step, 0.0 * step, 0, knowledge), LinearisedStatus::ok);
   EXPECT_LT((knowledge.basis - before.basis).norm(), 1e-7);
 }
 
@@ -70,7 +72,8 @@ TEST(Linearised, SingularBasisIsAStatusAndChangesNothing) {
   const Knowledge before = knowledge;
   const RoundLoss loss = synthetic_loss(draws, 4, draws.normals(8, 1));
   LinearisedUpdate update(8, 3);
-  EXPECT_EQ(update.update(1.0, loss, 0, knowledge), LinearisedStatus::singular);
+  const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
+  EXPECT_EQ(update.update(loss.curvature, step, step, 0, knowledge), LinearisedStatus::singular);
   EXPECT_EQ(knowledge, before);
 }
 
