@@ -40,6 +40,7 @@ void check(const CheckArguments& arguments) {
       entry["method"] = result.method;
       entry["rounds"] = result.rounds;
       entry["policies"] = result.policies;
+      entry["lemmas"] = result.lemmas;
       entry["certificate_checked"] = result.certificate_checked;
       entry["replayed"] = result.replayed;
       entry["holds"] = result.findings.empty();
@@ -51,6 +52,10 @@ void check(const CheckArguments& arguments) {
     fmt::print(
         "  {} policies played in {} rounds, each against its constraints in exact arithmetic\n",
         result.policies, result.rounds);
+    if (result.lemmas > 0) {
+      fmt::print("  the quantities of Lemmas 1 to 4, against their bounds in {} rounds\n",
+                 result.lemmas);
+    }
     if (result.certificate_checked) {
       fmt::print("  the certificate of the last round, against the stored learner\n");
     }
@@ -116,6 +121,14 @@ void info_of_run(const std::string& path, bool json) {
   if (summary.constrained) {
     fmt::print("  safety      {} unsafe policies of {}\n", summary.unsafe_policies,
                summary.policies_handed_out);
+  }
+  if (!summary.regret.empty()) {
+    fmt::print("  regret      {:.6g} of the losses, {:.6g} of the true cost\n",
+               summary.regret.back().surrogate, summary.regret.back().true_cost);
+  }
+  if (summary.theorem) {
+    fmt::print("  theorem     Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",
+               fmt::join(summary.theorem->worst_ratios, ", "), summary.theorem->regret_bound);
   }
   fmt::print("  written by  lifeguard {}, schema {}\n", header.lifeguard_version,
              header.schema_version);

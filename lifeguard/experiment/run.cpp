@@ -33,7 +33,26 @@ Run::Run(const ExperimentConfig& config)
   evaluated_policies_.setConstant(setting_.parameters(), config_.tasks,
                                   std::numeric_limits<double>::quiet_NaN());
   alpha_.resize(setting_.parameters());
-  if (config_.regret) open_ledger();
+  if (!config_.regret) return;
+  open_ledger();
+  bounds_ = theorem_bounds(*learner_);
+}
+
+std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& policy_learner) {
+  const auto* learner = dynamic_cast<const Learner*>(&policy_learner);
+  if (learner == nullptr) return {};
+  const LearnerSettings& settings = learner->settings();
+  if (settings.projection.mode == ProjectionMode::none ||
+      settings.round.base_learner.loss_scale != LossScale::metric) {
+    return {};
+  }
+  TheoremBounds bounds({settings.projection.p, settings.projection.q, settings.regularisation.mu1,
+                        settings.regularisation.mu2, settings.zeta});
+  for (int t = 0; t < learner->tasks(); ++t) {
+    bounds.add_task(learner->safe_sets()[static_cast<std::size_t>(t)],
+                    learner->knowledge().anchors.col(t));
+  }
+  return bounds.finite() ? std::optional(bounds) : std::nullopt;
 }
 
 void Run::open_ledger() {
@@ -107,6 +126,7 @@ const RoundOutcome& Run::play() {
   rollout(task, policy, rollouts, batch_);
   stored.rollout_seconds = seconds_since(rollout_start);
 
+  if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
   const auto learn_start = Clock::now();
   const RoundRecord learnt = learner_->observe(task.name, batch_);
   stored.learn_seconds = seconds_since(learn_start);
@@ -122,6 +142,10 @@ const RoundOutcome& Run::play() {
     next_evaluation_ = next_evaluation(config_, round);
   }
   if (ledger_) keep_ledger(outcome_);
+  if (bounds_) {
+    outcome_.lemmas = StoredLemmas{
+        round, bounds_->evaluate(t, learner_->last_loss(), batch_, policy.sigma(), played_)};
+  }
   return outcome_;
 }
 
@@ -212,6 +236,7 @@ RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
     if (outcome.evaluation) writer.add(*outcome.evaluation);
     if (outcome.certificate) writer.add(*outcome.certificate);
     if (outcome.regret) writer.add(*outcome.regret);
+    if (outcome.lemmas) writer.add(*outcome.lemmas);
     const bool go_on = !options.after_round || options.after_round(run, outcome);
     if (run.finished()) break;
     if (!go_on) {

@@ -13,6 +13,7 @@
 #include "lifeguard/experiment/setting.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/regret/ledger.hpp"
+#include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
 
 namespace lifeguard {
@@ -23,6 +24,7 @@ struct RoundOutcome {
   std::optional<StoredEvaluation> evaluation;
   std::optional<StoredCertificate> certificate;
   std::optional<StoredRegret> regret;
+  std::optional<StoredLemmas> lemmas;
 };
 
 /// One configuration, one method, one seed, played round by round. Everything in an outcome but its
@@ -75,7 +77,13 @@ class Run {
   double true_regret_ = 0;           // up to the last evaluation
   double last_gap_ = 0;              // at that evaluation, above best_cost_
   long last_gap_round_ = 0;
+  std::optional<TheoremBounds> bounds_;
+  Knowledge played_;  // in this round
 };
+
+/// The theorem's bounds for the tasks of a learner; nothing where it does not speak of it, which it
+/// does of the safe learner with losses in nats and bounded sets.
+std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& learner);
 
 enum class RunStatus { finished, stopped };
 

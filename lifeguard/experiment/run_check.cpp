@@ -54,6 +54,7 @@ class Checker {
     }
     rounds_ = reader_.rounds();
     check_rounds();
+    check_lemmas();
     check_certificate_of_state();
     if (replay) play_again();
     return result_;
@@ -85,6 +86,16 @@ class Checker {
     if (result_.rounds != reader_.header().rounds_done) {
       find(fmt::format("{} rounds are stored, the state is after {}", result_.rounds,
                        reader_.header().rounds_done));
+    }
+  }
+
+  void check_lemmas() {
+    for (const StoredLemmas& lemmas : reader_.lemmas()) {
+      ++result_.lemmas;
+      if (!lemmas.values.hold()) {
+        find(fmt::format("round {}: a quantity of the regret theorem is above its bound",
+                         lemmas.round));
+      }
     }
   }
 

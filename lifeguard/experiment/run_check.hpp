@@ -11,6 +11,7 @@ struct RunCheck {
   std::string method;
   long rounds = 0;
   long policies = 0;  // that were played and checked
+  long lemmas = 0;    // rounds whose measured quantities were held against the theorem's bounds
   bool certificate_checked = false;
   bool replayed = false;
   /// Empty means: all that was checked holds, exactly. One line for each finding.
@@ -19,7 +20,8 @@ struct RunCheck {
 
 /// Reads a run file from the first byte to the last: SQLite's own integrity check; every policy
 /// that was ever played, against its task's constraints in exact arithmetic (checker.hpp); rounds
-/// without gaps; and the last certificate against the stored learner. With `replay`, the run is
+/// without gaps; the quantities that the regret theorem bounds, against their bounds; and the last
+/// certificate against the stored learner. With `replay`, the run is
 /// played again and every stored number must come out the same to the bit.
 RunCheck check_run(const std::filesystem::path& path, bool replay = false);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr int kApplicationId = 0x4c494647;
 
 /// Entry i brings a file from schema version i to i + 1; a new file goes through all of them.
-constexpr std::array<const char*, 2> kSchema = {
+constexpr std::array<const char*, 3> kSchema = {
     R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE tasks (task INTEGER PRIMARY KEY, name TEXT NOT NULL, parameters TEXT NOT NULL);
@@ -44,6 +44,15 @@ CREATE TABLE timings (
 )sql",
     R"sql(
 CREATE TABLE regret (round INTEGER PRIMARY KEY, surrogate REAL, true_cost REAL);
+)sql",
+    R"sql(
+CREATE TABLE lemmas (
+  round INTEGER PRIMARY KEY,
+  policy_gradient REAL, policy_gradient_bound REAL, policy_gradient_printed REAL,
+  knowledge_gradient REAL, knowledge_gradient_bound REAL, knowledge_gradient_printed REAL,
+  knowledge REAL, knowledge_bound REAL, knowledge_printed REAL,
+  linearised REAL, linearised_bound REAL, linearised_printed REAL,
+  gamma1 REAL, gamma2 REAL, delta REAL, printed_gamma1 REAL, printed_gamma2 REAL, excess REAL);
 )sql"};
 constexpr int kSchemaVersion = static_cast<int>(kSchema.size());
 
@@ -166,9 +175,10 @@ struct RunWriter::Statements {
         evaluation(database, "INSERT INTO evaluations VALUES (?,?,?)"),
         certificate(database, "INSERT INTO certificates VALUES (?,?,?,?,?,?)"),
         regret(database, "INSERT INTO regret VALUES (?,?,?)"),
+        lemmas(database, "INSERT INTO lemmas VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
         checkpoint(database, "INSERT OR REPLACE INTO checkpoint VALUES (1,?,?)"),
         policy(database, "INSERT INTO policies VALUES (?,?)") {}
-  SQLite::Statement round, timing, evaluation, certificate, regret, checkpoint, policy;
+  SQLite::Statement round, timing, evaluation, certificate, regret, lemmas, checkpoint, policy;
 };
 
 RunWriter::RunWriter(std::unique_ptr<SQLite::Database> database)
@@ -330,6 +340,35 @@ void RunWriter::add(const StoredRegret& r) {
     s.bind(1, static_cast<int64_t>(r.round));
     bind(s, 2, r.surrogate);
     bind(s, 3, r.true_cost);
+    s.exec();
+    s.reset();
+  } catch (const SQLite::Exception& error) {
+    fail(database_->getFilename(), error);
+  }
+}
+
+namespace {
+
+/// The columns of the table after the four lemmas.
+constexpr std::array<double LemmaValues::*, 6> kLemmaNumbers = {
+    &LemmaValues::gamma1,         &LemmaValues::gamma2,         &LemmaValues::delta,
+    &LemmaValues::printed_gamma1, &LemmaValues::printed_gamma2, &LemmaValues::excess};
+
+}  // namespace
+
+void RunWriter::add(const StoredLemmas& l) {
+  try {
+    begin();
+    SQLite::Statement& s = statements_->lemmas;
+    int column = 1;
+    s.bind(column++, static_cast<int64_t>(l.round));
+    for (const auto lemma : kLemmas) {
+      const BoundedQuantity& quantity = l.values.*lemma;
+      bind(s, column++, quantity.measured);
+      bind(s, column++, quantity.bound);
+      bind(s, column++, quantity.printed);
+    }
+    for (const auto number : kLemmaNumbers) bind(s, column++, l.values.*number);
     s.exec();
     s.reset();
   } catch (const SQLite::Exception& error) {
@@ -514,6 +553,26 @@ std::vector<StoredRegret> RunReader::regrets(long first) const {
       [](SQLite::Statement& q) {
         return StoredRegret{q.getColumn(0).getInt64(), real(q.getColumn(1)), real(q.getColumn(2))};
       });
+}
+
+std::vector<StoredLemmas> RunReader::lemmas(long first) const {
+  if (header_.schema_version < 3) return {};
+  return collect<StoredLemmas>(*database_, path_,
+                               "SELECT * FROM lemmas WHERE round >= ? ORDER BY round", first,
+                               [](SQLite::Statement& q) {
+                                 StoredLemmas l;
+                                 int column = 0;
+                                 l.round = q.getColumn(column++).getInt64();
+                                 for (const auto lemma : kLemmas) {
+                                   BoundedQuantity& quantity = l.values.*lemma;
+                                   quantity.measured = real(q.getColumn(column++));
+                                   quantity.bound = real(q.getColumn(column++));
+                                   quantity.printed = real(q.getColumn(column++));
+                                 }
+                                 for (const auto number : kLemmaNumbers)
+                                   l.values.*number = real(q.getColumn(column++));
+                                 return l;
+                               });
 }
 
 std::string RunReader::state() const {

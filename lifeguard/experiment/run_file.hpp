@@ -11,6 +11,7 @@
 
 #include "lifeguard/experiment/config.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/safety/certificate.hpp"
 
 namespace SQLite {
@@ -80,6 +81,12 @@ struct StoredRegret {
   double true_cost = std::numeric_limits<double>::quiet_NaN();
 };
 
+/// What the theorem's lemmas say of a round (TheoremBounds).
+struct StoredLemmas {
+  long round = 0;
+  LemmaValues values;
+};
+
 struct RunHeader {
   int schema_version = 0;
   std::string lifeguard_version;
@@ -106,6 +113,7 @@ class RunWriter {
   void add(const StoredEvaluation& evaluation);
   void add(const StoredCertificate& certificate);
   void add(const StoredRegret& regret);
+  void add(const StoredLemmas& lemmas);
   /// Makes all that was added since the last commit durable, with the state after `round`.
   void commit(long round, const std::string& state);
   /// The last commit: final policies, one column for each task, and the run is finished.
@@ -135,6 +143,7 @@ class RunReader {
   std::vector<StoredEvaluation> evaluations(long first = 0) const;
   std::vector<StoredCertificate> certificates(long first = 1) const;
   std::vector<StoredRegret> regrets(long first = 1) const;
+  std::vector<StoredLemmas> lemmas(long first = 1) const;
   /// The state after rounds_done; empty before the first commit.
   std::string state() const;
   /// Policies after the last round, one column for each task; only of finished runs.

@@ -69,6 +69,33 @@ class Summariser {
   std::vector<long> needed_;  // the last of them that was made with an unsafe policy
 };
 
+std::optional<TheoremReport> theorem_report(const RunReader& reader) {
+  const std::vector<StoredLemmas> rounds = reader.lemmas();
+  if (rounds.empty()) return {};
+  const ExperimentConfig& config = reader.header().config;
+  const auto learner = make_learner(config, draw_setting(config));
+  std::optional<TheoremBounds> bounds = theorem_bounds(*learner);
+  if (!bounds) return {};
+  const int basis_size = dynamic_cast<const Learner&>(*learner).knowledge().basis_size();
+  for (const StoredLemmas& round : rounds) bounds->add(round.values, basis_size);
+  return bounds->report(1 / std::sqrt(static_cast<double>(rounds.size())));
+}
+
+nlohmann::ordered_json theorem_to_json(const TheoremReport& t) {
+  nlohmann::ordered_json json;
+  json["rounds"] = t.rounds;
+  json["worst_ratios"] = t.worst_ratios;  // measured / bound, Lemmas 1 to 4
+  json["printed_ratios"] = t.printed_ratios;
+  json["gamma1"] = t.gamma1;
+  json["gamma2"] = t.gamma2;
+  json["gamma3"] = t.gamma3;
+  json["gamma5"] = t.gamma5;
+  json["sum_of_steps"] = t.excess;
+  json["regret_bound"] = t.regret_bound;
+  json["printed_regret_bound"] = t.printed_regret_bound;
+  return json;
+}
+
 }  // namespace
 
 double RunSummary::mean_cost() const {
@@ -94,7 +121,9 @@ RunSummary summarise(const RunReader& reader) {
   for (const StoredEvaluation& evaluation : reader.evaluations()) summariser.add(evaluation);
   for (const StoredRound& round : reader.rounds()) summariser.add(round);
   for (const StoredRegret& regret : reader.regrets()) summariser.add(regret);
-  return summariser.finish(reader.header().finished);
+  RunSummary summary = summariser.finish(reader.header().finished);
+  summary.theorem = theorem_report(reader);
+  return summary;
 }
 
 RunSummary play_in_memory(const ExperimentConfig& config,
@@ -127,6 +156,11 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   json["unsafe_policies"] = s.unsafe_policies;
   json["policies_handed_out"] = s.policies_handed_out;
   json["worst_margin"] = s.worst_margin;  // null without constraints
+  if (!s.regret.empty()) {
+    json["surrogate_regret"] = s.regret.back().surrogate;
+    json["true_cost_regret"] = s.regret.back().true_cost;
+  }
+  if (s.theorem) json["theorem"] = theorem_to_json(*s.theorem);
   json["rollout_seconds"] = s.rollout_seconds;
   json["learn_seconds"] = s.learn_seconds;
   return json;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct RunSummary {
   double observations_until_safe = std::numeric_limits<double>::quiet_NaN();
   int tasks_never_safe = 0;
   std::vector<StoredRegret> regret;
+  /// Of a run file whose rounds were held against the theorem, with η = 1/√R.
+  std::optional<TheoremReport> theorem;
   double rollout_seconds = 0;
   double learn_seconds = 0;
 

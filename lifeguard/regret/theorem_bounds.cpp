@@ -19,18 +19,24 @@ struct Largest {
   double action = 0;   // max ‖u‖
 };
 
-Largest largest(const Trajectories& t) {
-  Largest result;
+/// The largest length over all steps of what has `columns` rows at each step.
+template <class Row>
+double largest_length(const Trajectories& t, int columns, const Row& row) {
+  Eigen::ArrayXd squares(t.count());
+  double largest = 0;
   for (int m = 0; m < t.steps(); ++m) {
-    for (int i = 0; i < t.count(); ++i) {
-      double features = 0, actions = 0;
-      for (int f = 0; f < t.features(); ++f) features += t.feature(i, m, f) * t.feature(i, m, f);
-      for (int a = 0; a < t.actions(); ++a) actions += t.action(i, m, a) * t.action(i, m, a);
-      result.feature = std::max(result.feature, features);
-      result.action = std::max(result.action, actions);
+    squares.setZero();
+    for (int c = 0; c < columns; ++c) {
+      squares += Eigen::Map<const Eigen::ArrayXd>(row(m, c), t.count()).square();
     }
+    largest = std::max(largest, squares.maxCoeff());
   }
-  return {std::sqrt(result.feature), std::sqrt(result.action)};
+  return std::sqrt(largest);
+}
+
+Largest largest(const Trajectories& t) {
+  return {largest_length(t, t.features(), [&](int m, int f) { return t.feature_row(m, f); }),
+          largest_length(t, t.actions(), [&](int m, int a) { return t.action_row(m, a); })};
 }
 
 /// ‖A⁺‖ = 1/σ_min(A), infinite without full column rank.
@@ -57,6 +63,11 @@ double policy_norm_bound(const SafeSet& set) {
   return pseudo_inverse_norm(set) * (set.limits().norm() + set.slack_limit());
 }
 
+bool LemmaValues::hold() const {
+  return std::all_of(kLemmas.begin(), kLemmas.end(),
+                     [&](auto lemma) { return (this->*lemma).measured <= (this->*lemma).bound; });
+}
+
 TheoremBounds::TheoremBounds(const TheoremSettings& settings) : settings_(settings) {
   settings.validate();
 }
@@ -73,15 +84,15 @@ void TheoremBounds::add_task(const SafeSet& set, const Eigen::VectorXd& anchor) 
   printed_square_norm_ = std::max(printed_square_norm_, square);
 }
 
-LemmaValues TheoremBounds::record(int task, const RoundLoss& loss, const Trajectories& trajectories,
-                                  double sigma, const Knowledge& played) {
+LemmaValues TheoremBounds::evaluate(int task, const RoundLoss& loss,
+                                    const Trajectories& trajectories, double sigma,
+                                    const Knowledge& played) const {
   require(task >= 0 && task < tasks_, "task", task, "must be one that was added");
   require_size("played.tasks", played.tasks(), tasks_);
   require_size("loss.target", loss.target.size(), played.parameters());
   require_positive("sigma", sigma);
   const double d = played.parameters();
   const double k = played.basis_size();
-  basis_size_ = played.basis_size();
   const double p = settings_.p;
   const double q = settings_.q;
   const Largest data = largest(trajectories);
@@ -129,11 +140,15 @@ LemmaValues TheoremBounds::record(int task, const RoundLoss& loss, const Traject
   v.printed_gamma2 = std::sqrt(q * d) + std::sqrt(tasks_) * std::sqrt(1 + share);
   v.linearised.printed = v.printed_gamma1 * (1 + v.printed_gamma2) + v.delta;
 
+  v.excess = loss.status == RoundLossStatus::no_signal ? 0.0 : value - loss.constant;
+  return v;
+}
+
+void TheoremBounds::add(const LemmaValues& v, int basis_size) {
+  basis_size_ = basis_size;
   ++report_.rounds;
-  const BoundedQuantity* lemmas[] = {&v.policy_gradient, &v.knowledge_gradient, &v.knowledge,
-                                     &v.linearised};
-  for (int i = 0; i < 4; ++i) {
-    const BoundedQuantity& lemma = *lemmas[i];
+  for (std::size_t i = 0; i < kLemmas.size(); ++i) {
+    const BoundedQuantity& lemma = v.*kLemmas[i];
     if (lemma.measured == 0) continue;  // 0 / 0 is no violation
     report_.worst_ratios[i] = std::max(report_.worst_ratios[i], lemma.measured / lemma.bound);
     report_.printed_ratios[i] = std::max(report_.printed_ratios[i], lemma.measured / lemma.printed);
@@ -143,8 +158,7 @@ LemmaValues TheoremBounds::record(int task, const RoundLoss& loss, const Traject
   printed_gamma1_ = std::max(printed_gamma1_, v.printed_gamma1);
   delta_ = std::max(delta_, v.delta);
   gamma1_squares_ += v.gamma1 * v.gamma1;
-  report_.excess += loss.status == RoundLossStatus::no_signal ? 0.0 : value - loss.constant;
-  return v;
+  report_.excess += v.excess;
 }
 
 TheoremReport TheoremBounds::report(double eta) const {

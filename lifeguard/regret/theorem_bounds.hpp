@@ -1,6 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -46,14 +48,23 @@ struct LemmaValues {
   double delta = std::numeric_limits<double>::quiet_NaN();  // bound on |l|
   double printed_gamma1 = std::numeric_limits<double>::quiet_NaN();
   double printed_gamma2 = std::numeric_limits<double>::quiet_NaN();
+  double excess = std::numeric_limits<double>::quiet_NaN();  // l(α) - min l; 0 without signal
+
+  /// Whether each measured quantity is at most its bound.
+  bool hold() const;
 };
+
+/// The four lemmas in order.
+inline constexpr std::array<BoundedQuantity LemmaValues::*, 4> kLemmas = {
+    &LemmaValues::policy_gradient, &LemmaValues::knowledge_gradient, &LemmaValues::knowledge,
+    &LemmaValues::linearised};
 
 /// A run so far.
 struct TheoremReport {
   long rounds = 0;
   /// The largest measured / bound of each lemma over all rounds; above 1 a lemma is violated.
-  double worst_ratios[4] = {0, 0, 0, 0};
-  double printed_ratios[4] = {0, 0, 0, 0};
+  std::array<double, 4> worst_ratios = {0, 0, 0, 0};
+  std::array<double, 4> printed_ratios = {0, 0, 0, 0};
   double gamma1 = 0, gamma2 = 0, gamma3 = 0, gamma5 = 0;  // largest over the rounds
   double printed_gamma5 = 0;
   /// Σ_j (l_j(α_j) - min l_j): no comparator can be ahead by more. In nats this is Σ_j step_kl, so
@@ -76,9 +87,14 @@ class TheoremBounds {
   /// infinite.
   void add_task(const SafeSet& set, const Eigen::VectorXd& anchor);
 
+  /// Whether the sets of all tasks are bounded in this way, so that the bounds say anything.
+  bool finite() const { return std::isfinite(policy_norm_); }
+
   /// A round of a task: its loss, the trajectories it came from, and the knowledge that was played.
-  LemmaValues record(int task, const RoundLoss& loss, const Trajectories& trajectories,
-                     double sigma, const Knowledge& played);
+  LemmaValues evaluate(int task, const RoundLoss& loss, const Trajectories& trajectories,
+                       double sigma, const Knowledge& played) const;
+  /// Adds a round to the report.
+  void add(const LemmaValues& round, int basis_size);
 
   /// η as in the theorem, usually 1/√R.
   TheoremReport report(double eta) const;

@@ -22,13 +22,14 @@ namespace lifeguard {
 namespace {
 
 ExperimentConfig small_config(const std::string& method = "learner", int rounds = 30) {
-  return parse_config(fmt::format("[experiment]\nname = \"small\"\nrounds = {}\ntasks = 3\n"
-                                  "trajectories = 16\nsteps = 100\nmethod = \"{}\"\nseeds = 2\n"
-                                  "[evaluation]\nstart_states = 4\n"
-                                  "[family]\nbase = \"mass-spring\"\n"
-                                  "[safe_set.lqr_box]\nreach = 0.5\n",
-                                  rounds, method),
-                      "small.toml");
+  return parse_config(
+      fmt::format("[experiment]\nname = \"small\"\nrounds = {}\ntasks = 3\n"
+                  "trajectories = 16\nsteps = 100\nmethod = \"{}\"\nseeds = 2\n"
+                  "[evaluation]\nstart_states = 4\n"
+                  "[family]\nbase = \"mass-spring\"\n"
+                  "[safe_set]\nslack_limit = 100\n[safe_set.lqr_box]\nreach = 0.5\n",
+                  rounds, method),
+      "small.toml");
 }
 
 class RunFiles : public testing::Test {
@@ -51,7 +52,7 @@ std::string results_of(const std::filesystem::path& path) {
   SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
   std::string text;
   for (const char* table : {"meta", "tasks", "rounds", "evaluations", "certificates", "regret",
-                            "policies", "checkpoint"}) {
+                            "lemmas", "policies", "checkpoint"}) {
     SQLite::Statement query(database, fmt::format("SELECT * FROM {} ORDER BY 1", table));
     while (query.executeStep()) {
       text += table;
@@ -323,7 +324,7 @@ TEST_F(RunFiles, AnAlteredPolicyIsFound) {
     update.exec();
   }
   const RunCheck check = check_run(path("a.run"));
-  ASSERT_EQ(check.findings.size(), 2U);
+  ASSERT_EQ(check.findings.size(), 3U);  // two rows and the slack limit
   EXPECT_THAT(check.findings[0], testing::HasSubstr("round 17"));
   EXPECT_THAT(check.findings[0], testing::HasSubstr("lower limit"));
 }
@@ -335,12 +336,49 @@ TEST_F(RunFiles, AFileOfTheFirstSchemaIsUpgraded) {
   start_run(small_config(), path("old.run"), stop);
   {
     SQLite::Database database(path("old.run").string(), SQLite::OPEN_READWRITE);
-    database.exec("DROP TABLE regret; PRAGMA user_version = 1");
+    database.exec("DROP TABLE regret; DROP TABLE lemmas; PRAGMA user_version = 1");
   }
   EXPECT_EQ(RunReader(path("old.run")).header().schema_version, 1);
   EXPECT_TRUE(RunReader(path("old.run")).regrets().empty());
+  EXPECT_TRUE(RunReader(path("old.run")).lemmas().empty());
   EXPECT_EQ(resume_run(path("old.run")), RunStatus::finished);
-  EXPECT_EQ(RunReader(path("old.run")).header().schema_version, 2);
+  EXPECT_EQ(RunReader(path("old.run")).header().schema_version, 3);
+}
+
+TEST_F(RunFiles, EveryRoundIsHeldAgainstTheRegretTheorem) {
+  start_run(small_config(), path("a.run"));
+  {
+    const RunReader reader(path("a.run"));
+    const std::vector<StoredLemmas> lemmas = reader.lemmas();
+    ASSERT_EQ(lemmas.size(), 30U);
+    for (const StoredLemmas& round : lemmas) {
+      EXPECT_TRUE(round.values.hold()) << "round " << round.round;
+      EXPECT_GT(round.values.knowledge.measured, 0);
+    }
+    const RunSummary summary = summarise(reader);
+    ASSERT_TRUE(summary.theorem);
+    EXPECT_EQ(summary.theorem->rounds, 30);
+    EXPECT_LE(summary.regret.back().surrogate, summary.theorem->regret_bound);
+    EXPECT_LE(summary.regret.back().surrogate, summary.theorem->excess);
+    EXPECT_EQ(check_run(path("a.run")).lemmas, 30);
+  }
+  {
+    SQLite::Database database(path("a.run").string(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE lemmas SET knowledge = 2 * knowledge_bound WHERE round = 4");
+  }
+  const RunCheck check = check_run(path("a.run"));
+  ASSERT_EQ(check.findings.size(), 1U);
+  EXPECT_THAT(check.findings[0], testing::HasSubstr("round 4"));
+}
+
+TEST_F(RunFiles, TheTheoremSaysNothingOfUnboundedSets) {
+  ExperimentConfig config = parse_config(
+      "[experiment]\nrounds = 3\ntasks = 1\n[family]\nbase = \"mass-spring\"\n"
+      "[safe_set.lqr_box]\nreach = 0.5\n",
+      "unbounded.toml");
+  start_run(config, path("a.run"));
+  EXPECT_TRUE(RunReader(path("a.run")).lemmas().empty());
+  EXPECT_FALSE(summarise(RunReader(path("a.run"))).theorem);
 }
 
 TEST_F(RunFiles, AnExportedHeaderComputesThePolicysActions) {

@@ -62,7 +62,9 @@ RunReport run(const Family& family, UpdateRule update, int rounds) {
     result.steps += learner.observe(task.name, batch).step_kl;
     const RoundLoss& loss = learner.last_loss();
     ledger.record(t, loss, loss.played);
-    const LemmaValues v = bounds.record(t, loss, batch, task.settings.sigma, played);
+    const LemmaValues v = bounds.evaluate(t, loss, batch, task.settings.sigma, played);
+    bounds.add(v, played.basis_size());
+    EXPECT_TRUE(v.hold());
     for (const BoundedQuantity& lemma :
          {v.policy_gradient, v.knowledge_gradient, v.knowledge, v.linearised}) {
       EXPECT_TRUE(std::isfinite(lemma.bound));
@@ -129,7 +131,8 @@ struct Scalar {
       bounds.add_task(set, Eigen::VectorXd::Zero(1));
     }
     knowledge.coefficients.setConstant(alpha / basis);
-    const LemmaValues values = bounds.record(0, loss, batch, 1.0, knowledge);
+    const LemmaValues values = bounds.evaluate(0, loss, batch, 1.0, knowledge);
+    bounds.add(values, knowledge.basis_size());
     if (report != nullptr) *report = bounds.report(1.0);
     return values;
   }
