@@ -20,11 +20,11 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", repeats)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  const ExperimentConfig config = parse_config(
-      fmt::format("[experiment]\nname = \"quadrotor\"\nrounds = {}\nstart_lqr_share = 0.15\n"
-                  "[family]\nbase = \"quadrotor\"\n[safe_set.lqr_box]\nreach = 0.5\n",
-                  rounds),
-      "bench");
+  const ExperimentConfig config =
+      parse_config(fmt::format("[experiment]\nname = \"quadrotor\"\nrounds = {}\n"
+                               "[family]\nbase = \"quadrotor\"\n[safe_set.lqr_box]\nreach = 0.5\n",
+                               rounds),
+                   "bench");
   const auto path = std::filesystem::temp_directory_path() / "lifeguard-bench.run";
   const std::vector<double> best = best_in_turns({[&] {
                                                     Run run(config);

@@ -31,8 +31,10 @@ void visit_experiment(KeyVisitor& v, ExperimentConfig& c) {
             "of each method in a comparison: seed, seed + 1, …");
   visit_choice(v, "schedule", c.schedule, {"in turn", "random", "first only"},
                "which task a round visits");
-  v.number("start_lqr_share", c.start_lqr_share, Range::between(0, 1), "",
-           "first policy of every task, as a share of the family's mean LQR gains");
+  v.number(
+      "start_lqr_share", c.start_lqr_share, Range::between(-1, 1), "",
+      "first policy of every task, as a share of the family's mean LQR gains; below 0: as suits "
+      "the system, 0.15 for a quadrotor and 0 for others");
   std::vector<std::string> known = method_names();
   for (const Variant& variant : c.variants) known.push_back(variant.name);
   int place = static_cast<int>(std::find(known.begin(), known.end(), c.method) - known.begin());

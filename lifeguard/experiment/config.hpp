@@ -52,7 +52,7 @@ struct ExperimentConfig {
   Schedule schedule = Schedule::in_turn;
   /// The first policy of every task: this share of the family's mean LQR gains, mean over 100
   /// draws.
-  double start_lqr_share = 0.0;
+  double start_lqr_share = -1.0;  // negative: as suits the system
   std::string method = "learner";
   std::vector<std::string> methods = {"learner", "pg", "pg-ella", "shared"};
   std::vector<Variant> variants;

@@ -26,6 +26,12 @@ RoundSettings round_settings(const ExperimentConfig& config, const StepTuning& s
   return round;
 }
 
+/// Without any feedback a quadrotor that explores drifts and tumbles before it has learnt anything.
+double start_share(const ExperimentConfig& config) {
+  if (config.start_lqr_share >= 0) return config.start_lqr_share;
+  return std::holds_alternative<Quadrotor>(config.family.nominal) ? 0.15 : 0.0;
+}
+
 }  // namespace
 
 Setting draw_setting(const ExperimentConfig& config) {
@@ -33,9 +39,9 @@ Setting draw_setting(const ExperimentConfig& config) {
   setting.tasks = config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks);
   const Task& first = setting.tasks.front();
   Eigen::MatrixXd gains = Eigen::MatrixXd::Zero(first.actions(), first.states());
-  if (config.start_lqr_share > 0) {
+  if (const double share = start_share(config); share > 0) {
     for (const Task& task : config.family.draw_many(kMeanSeed, kMeanDraws)) {
-      gains += config.start_lqr_share / kMeanDraws * lqr_gains(task);
+      gains += share / kMeanDraws * lqr_gains(task);
     }
   }
   setting.start = parameters_from_gains(gains);

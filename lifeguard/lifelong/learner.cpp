@@ -140,7 +140,6 @@ Learner::Learner(int features, int actions, const LearnerSettings& settings)
       metric_factor_(features, features),
       policy_(features * actions),
       step_(features * actions),
-      common_step_(features * actions),
       own_step_(features * actions),
       linearised_(features * actions, columns(settings, features * actions)),
       alternation_(features, actions, columns(settings, features * actions)) {}
@@ -250,32 +249,40 @@ RoundStatus Learner::update(int task, const RoundLoss& loss, SafeguardRecord& sa
 RoundStatus Learner::solve_linearised(int task, const RoundLoss& loss) {
   next_gradient_ = gradients_[task];
   next_takes_part_ = takes_part_(task);
+  steps_.setZero(parameters(), tasks());
   knowledge_.policy_parameters(task, policy_);
   const bool led_astray = astray(task, loss);
   if (led_astray || lost(task, loss)) {
     if (!led_astray) next_takes_part_ = 0;
     next_gradient_.forget();
-    step_ = (led_astray ? lowest_policies_.col(task) : knowledge_.anchors.col(task)) - policy_;
-    common_step_.setZero();
+    steps_.col(task) =
+        (led_astray ? lowest_policies_.col(task) : knowledge_.anchors.col(task)) - policy_;
   } else {
     const double share = takes_part_(task) * settings_.linearised.share(rounds(), tasks());
     step_ = loss.target - policy_;
-    common_step_ = share * step_;
+    for (int t = 0; t < tasks(); ++t) steps_.col(t) = takes_part_(t) * share * step_;
     if (next_gradient_.add(settings_.linearised.own_memory, loss) &&
         next_gradient_.step(step_radius(loss), shrinkage_floor(), metric_factor_, own_step_)) {
-      step_ = common_step_ + (1 - share) * own_step_;
+      step_ = share * step_ + (1 - share) * own_step_;
     }
+    steps_.col(task) = step_;
   }
-  if (settings_.projection.mode != ProjectionMode::none) {
-    step_ += policy_;
-    metric_projection_.project(safe_sets()[task], knowledge_.anchors.col(task), loss.curvature,
-                               step_);
-    step_ -= policy_;
-  }
-  const bool solved = linearised_.update(loss.curvature, step_, common_step_, task, next_,
-                                         &takes_part_) == LinearisedStatus::ok &&
-                      is_finite(next_);
+  if (settings_.projection.mode != ProjectionMode::none) limit_steps(loss.curvature);
+  const bool solved =
+      linearised_.update(loss.curvature, steps_, task, next_) == LinearisedStatus::ok &&
+      is_finite(next_);
   return solved ? RoundStatus::ok : RoundStatus::singular;
+}
+
+void Learner::limit_steps(const Eigen::MatrixXd& metric) {
+  for (int t = 0; t < tasks(); ++t) {
+    if (safe_sets()[t].rows() == 0) continue;
+    knowledge_.policy_parameters(t, policy_);
+    step_ = policy_ + steps_.col(t);
+    const CoefficientPath path = metric_projection_.project(
+        safe_sets()[t], knowledge_.anchors.col(t), metric, settings_.projection.margin, step_);
+    if (path != CoefficientPath::inside) steps_.col(t) = step_ - policy_;
+  }
 }
 
 bool Learner::far_above(double cost, double reference) const {

@@ -104,6 +104,8 @@ class Learner : public PolicyLearner {
   // The unconstrained solution of the round, into next_ and next_loss_.
   RoundStatus solve_linearised(int task, const RoundLoss& loss);
   RoundStatus solve_alternating(int task, const RoundLoss& loss);
+  /// Shortens steps_ to the safe sets, in this metric.
+  void limit_steps(const Eigen::MatrixXd& metric);
   bool far_above(double cost, double reference) const;
   /// The task costs far more than it did before.
   bool astray(int task, const RoundLoss& loss) const;
@@ -128,9 +130,9 @@ class Learner : public PolicyLearner {
   double next_takes_part_ = 1;
   Eigen::MatrixXd metric_factor_;  // features × features
   Eigen::VectorXd policy_;         // of the observed task
-  Eigen::VectorXd step_;           // that it takes
-  Eigen::VectorXd common_step_;    // that the other tasks take
-  Eigen::VectorXd own_step_;       // by the gradients of several rounds
+  Eigen::VectorXd step_;
+  Eigen::VectorXd own_step_;  // by the gradients of several rounds
+  Eigen::MatrixXd steps_;     // that the policies of all tasks take, d × T
   MetricProjection metric_projection_;
   LinearisedUpdate linearised_;
   Alternation alternation_;

@@ -25,9 +25,7 @@ double LinearisedSettings::share(long rounds_before, int tasks) const {
 
 LinearisedUpdate::LinearisedUpdate(int parameters, int basis_size)
     : rest_(parameters),
-      curved_step_(parameters),
-      common_(basis_size),
-      whole_(basis_size),
+      direction_(basis_size),
       curved_basis_(parameters, basis_size),
       system_(basis_size, basis_size),
       basis_factor_(parameters) {}
@@ -49,44 +47,29 @@ bool LinearisedUpdate::factorise(const Eigen::MatrixXd& curvature, const Eigen::
   return metric_factor_.info() == Eigen::Success;
 }
 
-void LinearisedUpdate::express(const Eigen::VectorXd& step, const Eigen::MatrixXd& curvature,
-                               const Eigen::MatrixXd& basis, Eigen::VectorXd& coefficients) {
-  if (square_) {
-    coefficients = basis_factor_.solve(step);
-    return;
-  }
-  apply_curvature(curvature, step, curved_step_);
-  coefficients.noalias() = basis.transpose() * curved_step_;
-  metric_factor_.solveInPlace(coefficients);
-}
-
 LinearisedStatus LinearisedUpdate::update(const Eigen::MatrixXd& curvature,
-                                          const Eigen::VectorXd& step,
-                                          const Eigen::VectorXd& common_step, int task,
-                                          Knowledge& knowledge, const Eigen::VectorXd* takes_part) {
+                                          const Eigen::MatrixXd& steps, int task,
+                                          Knowledge& knowledge) {
   Eigen::MatrixXd& basis = knowledge.basis;
   Eigen::MatrixXd& coefficients = knowledge.coefficients;
   if (!factorise(curvature, basis)) return LinearisedStatus::singular;
-
-  express(common_step, curvature, basis, common_);
-  express(step, curvature, basis, whole_);
-  for (int t = 0; t < knowledge.tasks(); ++t) {
-    if (t == task) {
-      coefficients.col(t) += whole_;
-    } else if (takes_part == nullptr || (*takes_part)(t) != 0) {
-      coefficients.col(t) += common_;
-    }
+  if (square_) {
+    expressed_ = basis_factor_.solve(steps);
+    coefficients += expressed_;
+    return LinearisedStatus::ok;
   }
-  if (square_) return LinearisedStatus::ok;
-  rest_ = step;
-  rest_.noalias() -= basis * whole_;
+  expressed_.noalias() = curved_basis_.transpose() * steps;
+  metric_factor_.solveInPlace(expressed_);
+  coefficients += expressed_;
+  rest_ = steps.col(task);
+  rest_.noalias() -= basis * expressed_.col(task);
   // L s_t grows by the whole rest if s_t is as long as the others are on average. A shorter s_t
   // takes a part of it only, or a small coefficient would turn the whole basis.
   const double mean_square = coefficients.squaredNorm() / knowledge.tasks();
   const double square = std::max(mean_square, coefficients.col(task).squaredNorm());
   if (square > 0) {
-    whole_ = coefficients.col(task) / square;
-    basis.noalias() += rest_ * whole_.transpose();
+    direction_ = coefficients.col(task) / square;
+    basis.noalias() += rest_ * direction_.transpose();
   }
   return LinearisedStatus::ok;
 }

@@ -49,22 +49,17 @@ class LinearisedUpdate {
  public:
   LinearisedUpdate(int parameters, int basis_size);
 
-  /// The task moves by `step`, the others by `common_step`, which is w Δ, if L can express them;
-  /// tasks whose entry of `takes_part` is 0 do not. `curvature` is the block G of Γ = I ⊗ G.
-  LinearisedStatus update(const Eigen::MatrixXd& curvature, const Eigen::VectorXd& step,
-                          const Eigen::VectorXd& common_step, int task, Knowledge& knowledge,
-                          const Eigen::VectorXd* takes_part = nullptr);
+  /// Each task t moves by steps.col(t), which is w Δ or less but for the observed one, as far as L
+  /// can express it. `curvature` is the block G of Γ = I ⊗ G.
+  LinearisedStatus update(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& steps, int task,
+                          Knowledge& knowledge);
 
  private:
   bool factorise(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& basis);
-  /// The coefficients (LᵀΓL)⁻¹ LᵀΓ of a step.
-  void express(const Eigen::VectorXd& step, const Eigen::MatrixXd& curvature,
-               const Eigen::MatrixXd& basis, Eigen::VectorXd& coefficients);
 
   Eigen::VectorXd rest_;          // of the task's step: what L cannot express
-  Eigen::VectorXd curved_step_;   // Γ times a step
-  Eigen::VectorXd common_;        // k: what every task moves by
-  Eigen::VectorXd whole_;         // k: what the observed task moves by
+  Eigen::VectorXd direction_;     // k: along which L turns
+  Eigen::MatrixXd expressed_;     // k × T: (LᵀΓL)⁻¹ LᵀΓ of the steps
   Eigen::MatrixXd curved_basis_;  // ΓL, d × k
   Eigen::MatrixXd system_;        // LᵀΓL, k × k
   bool square_ = false;           // k = d

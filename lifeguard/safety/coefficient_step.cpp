@@ -35,6 +35,12 @@ double longest_scale(const Eigen::Ref<const Eigen::VectorXd>& image,
   return std::clamp(crossing, 0.0, scale);
 }
 
+double tightened_slack_limit(double anchor_slack, double slack_limit, double eta) {
+  if (!std::isfinite(slack_limit)) return slack_limit;
+  return std::max(slack_limit * (1 - 2 * eta),
+                  0.5 * ((1 - eta) * anchor_slack + slack_limit - eta * anchor_slack));
+}
+
 void CoefficientStep::reserve(long rows, long size) {
   set_.reset(size);
   rows_.resize(rows, size);

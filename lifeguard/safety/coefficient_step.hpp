@@ -71,6 +71,10 @@ class CoefficientStep {
   Eigen::VectorXd residual_;
 };
 
+/// A radius c' < c with ‖r‖ < c' for bounds r = b'(1 − η), such that ‖r − y‖ ≤ c' implies ‖b' − y‖
+/// < c: the triangle inequality needs c' + η‖b'‖ < c. `anchor_slack` is ‖b'‖ < c.
+double tightened_slack_limit(double anchor_slack, double slack_limit, double eta);
+
 /// The largest τ in [0, 1] with B τs ≤ r and ‖r − B τs‖ ≤ c, up to rounding; `image` is B s.
 double longest_scale(const Eigen::Ref<const Eigen::VectorXd>& image,
                      const Eigen::Ref<const Eigen::VectorXd>& bounds, double slack_limit);

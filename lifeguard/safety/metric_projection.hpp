@@ -20,15 +20,19 @@ class MetricProjection {
  public:
   /// `policy` comes in as it is wanted and leaves safe up to rounding. The anchor must be strictly
   /// inside. A metric that is not positive definite leaves the policy as it is: not_run.
+  /// `margin` is the part of the anchor's distance to each row that stays free, as in
+  /// ProjectionSettings: with it the verifier accepts the answer.
   CoefficientPath project(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& anchor,
-                          const Eigen::MatrixXd& metric, Eigen::Ref<Eigen::VectorXd> policy);
+                          const Eigen::MatrixXd& metric, double margin,
+                          Eigen::Ref<Eigen::VectorXd> policy);
 
  private:
   CoefficientStep solver_;
   CoefficientMemory memory_;
-  Eigen::MatrixXd factor_;   // C
-  RowMajorMatrix rows_;      // A (I ⊗ C⁻ᵀ)
-  Eigen::VectorXd limits_;   // b - A ᾱ
+  Eigen::MatrixXd factor_;  // C
+  RowMajorMatrix rows_;     // A (I ⊗ C⁻ᵀ)
+  Eigen::VectorXd limits_;  // (b - A ᾱ)(1 - margin)
+  Eigen::VectorXd slack_;
   Eigen::VectorXd wanted_;   // y
   Eigen::VectorXd nearest_;  // y'
 };

@@ -18,12 +18,6 @@ constexpr double kLittleGain = 0.9;
 // Joint steps without gain, each on a nearer target, after which descent ends.
 constexpr int kPatience = 12;
 
-bool unconstrained(const std::vector<ProjectionTask>& tasks) {
-  return std::all_of(tasks.begin(), tasks.end(), [](const ProjectionTask& task) {
-    return task.rows().rows() == 0 && !task.has_ball();
-  });
-}
-
 // What a broken solver might hand on.
 void corrupt(ProjectionFault fault, Eigen::Ref<Eigen::MatrixXd> values) {
   if (fault == ProjectionFault::not_finite) {
@@ -99,8 +93,7 @@ double Projection::objective(const Eigen::MatrixXd& basis, const Eigen::MatrixXd
          settings_.mu2 * (basis - target_basis).squaredNorm();
 }
 
-// r = b'(1 − η), and a radius c' < c with ‖r‖ < c', such that ‖r − y‖ ≤ c' implies ‖b' − y‖ < c:
-// the triangle inequality needs c' + η‖b'‖ < c.
+// Bounds and slack limits with room for rounding: r = b'(1 − η), tightened_slack_limit().
 void Projection::tighten(const std::vector<ProjectionTask>& tasks) {
   const double eta = settings_.margin;
   bounds_.resize(tasks.size());
@@ -110,13 +103,7 @@ void Projection::tighten(const std::vector<ProjectionTask>& tasks) {
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const ProjectionTask& task = tasks[t];
     bounds_[t] = (1 - eta) * task.reduced();
-    slack_limits_[t] = task.slack_limit();
-    if (task.has_ball()) {
-      const double anchor_slack = task.reduced().norm();
-      slack_limits_[t] =
-          std::max(task.slack_limit() * (1 - 2 * eta),
-                   0.5 * ((1 - eta) * anchor_slack + task.slack_limit() - eta * anchor_slack));
-    }
+    slack_limits_[t] = tightened_slack_limit(task.reduced().norm(), task.slack_limit(), eta);
     step_tasks_[t] = {&task.rows(), &task.row_lengths(), &bounds_[t], slack_limits_[t]};
     memories_[t].active_rows.clear();
   }
@@ -377,7 +364,17 @@ void Projection::project_none(const Eigen::MatrixXd& target_basis,
   result_.status = ProjectionStatus::not_checked;
 }
 
-// What the other modes find as well, after more work: the target is safe as it is.
+bool Projection::safe(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
+                      const Eigen::MatrixXd& coefficients) {
+  const double basis_length = rounded_up_length(basis);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const auto column = coefficients.col(static_cast<Eigen::Index>(t));
+    if (!verifier_.margin(tasks[t], basis, basis_length, column).safe()) return false;
+  }
+  return spectrum_.inside(basis, settings_.p, settings_.q);
+}
+
+// What the cascades find as well, after more work: the target is safe as it is.
 void Projection::keep_target(const Eigen::MatrixXd& target_basis,
                              const Eigen::MatrixXd& target_coefficients) {
   result_.objectives.push_back(
@@ -391,8 +388,6 @@ void Projection::keep_target(const Eigen::MatrixXd& target_basis,
     result_.basis_path = BasisPath::inside;
   }
   result_.coefficient_paths.inside = static_cast<long>(target_coefficients.cols());
-  result_.worst_row_margin = std::numeric_limits<double>::infinity();
-  result_.worst_slack_margin = std::numeric_limits<double>::infinity();
   result_.status = ProjectionStatus::converged;
 }
 
@@ -440,8 +435,9 @@ const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& t
   if (settings_.mode == ProjectionMode::none && usable) {
     project_none(target_basis, target_coefficients);
   } else if (settings_.mode == ProjectionMode::exact && usable && !faults_ &&
-             unconstrained(tasks) && spectrum_.inside(target_basis, settings_.p, settings_.q)) {
+             safe(tasks, target_basis, target_coefficients)) {
     keep_target(target_basis, target_coefficients);
+    record_margins(tasks);
   } else {
     tighten(tasks);
     repair(tasks, present_);

@@ -161,6 +161,9 @@ class Projection {
                    const Eigen::MatrixXd& target_basis,
                    const Eigen::MatrixXd& target_coefficients) const;
   ProjectionFault fault(ProjectionStage stage) const;
+  /// Whether the verifier accepts every task and the spectrum.
+  bool safe(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
+            const Eigen::MatrixXd& coefficients);
   void record_margins(const std::vector<ProjectionTask>& tasks);
 
   ProjectionSettings settings_;

@@ -25,7 +25,8 @@ TEST(Linearised, FullBasisTakesTheTaskToItsTargetAndTheOthersByTheShare) {
     Knowledge after = before;
     LinearisedUpdate update(parameters, parameters);
     const Eigen::VectorXd step = loss.target - before.policy_parameters(1);
-    ASSERT_EQ(update.update(loss.curvature, step, 0.25 * step, 1, after), LinearisedStatus::ok);
+    ASSERT_EQ(update.update(loss.curvature, step * Eigen::RowVector3d(0.25, 1, 0.25), 1, after),
+              LinearisedStatus::ok);
     EXPECT_LT((after.policy_parameters(1) - loss.target).norm(), 1e-8);
     for (const int other : {0, 2}) {
       const Eigen::VectorXd moved =
@@ -47,7 +48,8 @@ TEST(Linearised, SmallBasisReachesTheTargetByTurningTheBasis) {
         draws, features, 1e-3 * draws.normals(8, 1) + knowledge.policy_parameters(0));
     LinearisedUpdate update(8, 3);
     const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
-    ASSERT_EQ(update.update(loss.curvature, step, step, 0, knowledge), LinearisedStatus::ok);
+    ASSERT_EQ(update.update(loss.curvature, step * Eigen::RowVector2d(1, 1), 0, knowledge),
+              LinearisedStatus::ok);
     EXPECT_LT((knowledge.policy_parameters(0) - loss.target).norm(), 1e-10);
   }
 }
@@ -61,7 +63,8 @@ TEST(Linearised, ASmallCoefficientCannotTurnTheBasisFar) {
       synthetic_loss(draws, 4, knowledge.policy_parameters(0) + 1e-9 * draws.normals(8, 1));
   LinearisedUpdate update(8, 3);
   const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
-  ASSERT_EQ(update.update(loss.curvature, step, 0.0 * step, 0, knowledge), LinearisedStatus::ok);
+  ASSERT_EQ(update.update(loss.curvature, step * Eigen::RowVector2d(1, 0), 0, knowledge),
+            LinearisedStatus::ok);
   EXPECT_LT((knowledge.basis - before.basis).norm(), 1e-7);
 }
 
@@ -73,7 +76,8 @@ TEST(Linearised, SingularBasisIsAStatusAndChangesNothing) {
   const RoundLoss loss = synthetic_loss(draws, 4, draws.normals(8, 1));
   LinearisedUpdate update(8, 3);
   const Eigen::VectorXd step = loss.target - knowledge.policy_parameters(0);
-  EXPECT_EQ(update.update(loss.curvature, step, step, 0, knowledge), LinearisedStatus::singular);
+  EXPECT_EQ(update.update(loss.curvature, step * Eigen::RowVector2d(1, 1), 0, knowledge),
+            LinearisedStatus::singular);
   EXPECT_EQ(knowledge, before);
 }
 

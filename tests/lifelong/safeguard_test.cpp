@@ -87,7 +87,7 @@ std::vector<LearnerSettings> safe_settings() {
 
 TEST(Safeguard, EveryPolicyOfEveryRoundIsSafe) {
   for (const LearnerSettings& settings : safe_settings()) {
-    Draws draws(5);
+    Draws draws(3);
     Learner learner(kFeatures, kActions, settings);
     int learnt = 0;
     for (int round = 0; round < 60; ++round) {

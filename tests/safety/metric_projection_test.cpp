@@ -45,7 +45,7 @@ TEST(MetricProjection, ReachesTheDualBound) {
 
     Eigen::VectorXd policy = sum.reference;
     MetricProjection projection;
-    const CoefficientPath path = projection.project(set, anchor, sum.curvature, policy);
+    const CoefficientPath path = projection.project(set, anchor, sum.curvature, 1e-10, policy);
     ASSERT_NE(path, CoefficientPath::scaled) << "seed " << seed;
     constrained += path != CoefficientPath::inside ? 1 : 0;
     EXPECT_GE(margins(set, policy).worst(), -1e-9 * (1 + policy.norm())) << "seed " << seed;
@@ -60,11 +60,11 @@ TEST(MetricProjection, LeavesSafePoliciesAndBadMetricsAlone) {
   const Eigen::Vector2d anchor = Eigen::Vector2d::Zero();
   MetricProjection projection;
   Eigen::VectorXd inside = Eigen::Vector2d(0.5, -1);
-  EXPECT_EQ(projection.project(set, anchor, Eigen::Matrix2d::Identity(), inside),
+  EXPECT_EQ(projection.project(set, anchor, Eigen::Matrix2d::Identity(), 0.0, inside),
             CoefficientPath::inside);
   EXPECT_EQ(inside, Eigen::Vector2d(0.5, -1));
   Eigen::VectorXd outside = Eigen::Vector2d(2, 2);
-  EXPECT_EQ(projection.project(set, anchor, Eigen::Matrix2d::Zero(), outside),
+  EXPECT_EQ(projection.project(set, anchor, Eigen::Matrix2d::Zero(), 0.0, outside),
             CoefficientPath::not_run);
   EXPECT_EQ(outside, Eigen::Vector2d(2, 2));
 }
