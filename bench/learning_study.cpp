@@ -21,6 +21,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/experiment/statistics.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
@@ -263,32 +264,10 @@ RunResult run(const Candidate& candidate, const Setting& setting, const StudySet
   return result;
 }
 
-struct Interval {
-  double mean = kNaN;
-  double half_width = kNaN;  // of the 95 % interval
-  double worst = kNaN;
-};
-
-Interval interval(const std::vector<double>& values) {
-  const double n = static_cast<double>(values.size());
-  Interval result;
-  double sum = 0, squares = 0;
-  result.worst = values[0];
-  for (const double v : values) {
-    sum += v;
-    result.worst = std::max(result.worst, v);
-  }
-  result.mean = sum / n;
-  for (const double v : values) squares += (v - result.mean) * (v - result.mean);
-  // Student's quantile for 20 seeds; close enough for other numbers.
-  if (n > 1) result.half_width = 2.093 * std::sqrt(squares / (n - 1) / n);
-  return result;
-}
-
 struct Row {
   std::string family;
   std::string method;
-  Interval rounds, gap, new_first, new_second;
+  MeanInterval rounds, gap, new_first, new_second;
   double new_first_worst = 0;
   int failures = 0;  // seeds that never reached 90 %
   double learn_microseconds = 0, rollout_microseconds = 0;
@@ -339,10 +318,10 @@ std::vector<Row> study_family(const std::string& family, const std::vector<Candi
       row.learn_microseconds += 1e6 * r.learn_seconds / study.rounds / study.seeds;
       row.rollout_microseconds += 1e6 * r.rollout_seconds / study.rounds / study.seeds;
     }
-    row.rounds = interval(rounds);
-    row.gap = interval(gaps);
-    row.new_first = interval(first);
-    row.new_second = interval(second);
+    row.rounds = mean_interval(rounds);
+    row.gap = mean_interval(gaps);
+    row.new_first = mean_interval(first);
+    row.new_second = mean_interval(second);
     rows.push_back(row);
   }
   return rows;
@@ -353,9 +332,9 @@ void print(const std::vector<Row>& rows) {
     fmt::print(
         "| {} | {} | {:.1f} ± {:.1f} | {} | {:.4f} ± {:.4f} | {:.2f} ± {:.2f} ({:.1f}) | "
         "{:.2f} ± {:.2f} | {:.0f} / {:.0f} |\n",
-        r.family, r.method, r.rounds.mean, r.rounds.half_width, r.failures, r.gap.mean,
-        r.gap.half_width, r.new_first.mean, r.new_first.half_width, r.new_first_worst,
-        r.new_second.mean, r.new_second.half_width, r.learn_microseconds, r.rollout_microseconds);
+        r.family, r.method, r.rounds.mean, r.rounds.ci95, r.failures, r.gap.mean, r.gap.ci95,
+        r.new_first.mean, r.new_first.ci95, r.new_first_worst, r.new_second.mean, r.new_second.ci95,
+        r.learn_microseconds, r.rollout_microseconds);
   }
   std::fflush(stdout);
 }
@@ -371,9 +350,9 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
                R"("gap_percent": {}, "gap_percent_95": {}, "new_first_percent": {}, )"
                R"("new_first_worst_percent": {}, "new_second_percent": {}, )"
                R"("learn_microseconds": {}, "rollout_microseconds": {}}})",
-               r.family, r.method, r.rounds.mean, r.rounds.half_width, r.failures, r.gap.mean,
-               r.gap.half_width, r.new_first.mean, r.new_first_worst, r.new_second.mean,
-               r.learn_microseconds, r.rollout_microseconds);
+               r.family, r.method, r.rounds.mean, r.rounds.ci95, r.failures, r.gap.mean, r.gap.ci95,
+               r.new_first.mean, r.new_first_worst, r.new_second.mean, r.learn_microseconds,
+               r.rollout_microseconds);
     separator = ",\n";
   }
   out << "\n]\n";

@@ -16,7 +16,6 @@
 #include <tbb/parallel_for.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -26,6 +25,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/experiment/statistics.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
@@ -251,8 +251,7 @@ void fill_true_regret(const std::string& method, const std::vector<double>& best
 /// with fewer than two positive regrets in the range have no slope; points that are not positive
 /// are left out and counted.
 struct Exponent {
-  double mean = kNaN;
-  double half_width = kNaN;
+  MeanInterval slope;
   int seeds = 0;
   int left_out = 0;
   double last_mean = kNaN;  // the regret itself at the largest R
@@ -281,28 +280,20 @@ Exponent fit(const std::vector<long>& rounds, const std::vector<std::vector<doub
   result.last_mean = last;
   result.seeds = static_cast<int>(slopes.size());
   if (slopes.empty()) return result;
-  double sum = 0, squares = 0;
-  for (const double s : slopes) sum += s;
-  const double n = static_cast<double>(slopes.size());
-  result.mean = sum / n;
-  for (const double s : slopes) squares += (s - result.mean) * (s - result.mean);
-  if (n > 1) {
-    const double quantile = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
-    result.half_width = quantile * std::sqrt(squares / (n - 1) / n);
-  }
+  result.slope = mean_interval(slopes);
   return result;
 }
 
 std::string show(const Exponent& e) {
   if (e.seeds == 0) return "not positive";
-  return fmt::format("{:.2f} ± {:.2f}{}", e.mean, e.half_width,
+  return fmt::format("{:.2f} ± {:.2f}{}", e.slope.mean, e.slope.ci95,
                      e.left_out > 0 ? fmt::format(" ({} left out)", e.left_out) : "");
 }
 
 std::string json(const Exponent& e) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; };
   return fmt::format(R"({{"mean": {}, "ci95": {}, "seeds": {}, "left_out": {}, "regret": {}}})",
-                     number(e.mean), number(e.half_width), e.seeds, e.left_out,
+                     number(e.slope.mean), number(e.slope.ci95), e.seeds, e.left_out,
                      number(e.last_mean));
 }
 

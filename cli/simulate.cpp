@@ -16,6 +16,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/experiment/statistics.hpp"
 #include "lifeguard/rollout/kernel.hpp"
 #include "lifeguard/rollout/rollout.hpp"
 #include "lifeguard/tasks/family_config.hpp"
@@ -40,19 +41,11 @@ Family find_family(const std::string& name) {
                                                             : family_by_name(name);
 }
 
-struct CostSummary {
-  double mean = 0;
-  double ci95 = 0;  // half width of the interval of the mean over trajectories
-};
-
-CostSummary summarise(const Trajectories& batch) {
-  CostSummary s;
-  const int n = batch.count();
-  for (int i = 0; i < n; ++i) s.mean += batch.mean_cost(i) / n;
-  double squares = 0;
-  for (int i = 0; i < n; ++i) squares += std::pow(batch.mean_cost(i) - s.mean, 2);
-  if (n > 1) s.ci95 = 1.96 * std::sqrt(squares / (n - 1) / n);
-  return s;
+/// Over trajectories.
+MeanInterval summarise(const Trajectories& batch) {
+  std::vector<double> costs;
+  for (int i = 0; i < batch.count(); ++i) costs.push_back(batch.mean_cost(i));
+  return mean_interval(costs);
 }
 
 /// One line a step: time, then the features of the first trajectory of each task.
@@ -85,7 +78,7 @@ void write_csv(const std::string& path, const std::vector<Task>& tasks,
 
 /// What one task costs a step.
 struct TaskCosts {
-  CostSummary with_noise;  // LQR as flown
+  MeanInterval with_noise;  // LQR as flown
   double without_noise = 0;
   double no_control = 0;
   int failed = 0;

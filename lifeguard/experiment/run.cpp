@@ -57,6 +57,14 @@ std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& policy_learner)
 
 void Run::open_ledger() {
   ledger_.emplace(learner_->features(), learner_->actions());
+  for (const SafeSet& set : setting_.safe_sets) {
+    ledger_->add_task(setting_.constrained() ? std::optional(set) : std::nullopt);
+  }
+  regret_rounds_ = log_spaced_rounds(config_.rounds, 12);
+}
+
+double Run::best_cost() {
+  if (best_cost_) return *best_cost_;
   // Ten trials for each gain find what LQR leaves, in a fraction of a second.
   BestPolicySettings search;
   search.trials = 10 * setting_.parameters();
@@ -65,19 +73,20 @@ void Run::open_ledger() {
   // Found on other start states than it is judged on, as the learner's policies are.
   search.cost.seed = run_seed(config_, SeedOf::best_policy, 1);
   search.seed = run_seed(config_, SeedOf::best_policy, 2);
+  double sum = 0;
   for (std::size_t t = 0; t < setting_.tasks.size(); ++t) {
-    ledger_->add_task(setting_.constrained() ? std::optional(setting_.safe_sets[t]) : std::nullopt);
     const BestPolicy best = best_known_policy(setting_.tasks[t], setting_.safe_sets[t], {}, search);
-    best_cost_ += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
+    sum += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
   }
-  regret_rounds_ = log_spaced_rounds(config_.rounds, 12);
+  best_cost_ = sum;
+  return sum;
 }
 
 void Run::keep_ledger(RoundOutcome& outcome) {
   ledger_->record(outcome.round.task, learner_->last_loss(), outcome.round.played);
   if (outcome.evaluation) {
     // The gap is taken as linear between evaluations.
-    const double gap = outcome.evaluation->costs.mean() - best_cost_;
+    const double gap = outcome.evaluation->costs.mean() - best_cost();
     const auto passed = static_cast<double>(learner_rounds_ - last_gap_round_);
     true_regret_ += last_gap_round_ == 0 ? gap * passed : 0.5 * (gap + last_gap_) * passed;
     last_gap_ = gap;
@@ -174,12 +183,8 @@ int Run::count_unsafe() {
   if (!setting_.constrained()) return 0;
   int unsafe = 0;
   for (int t = 0; t < config_.tasks; ++t) {
-    const SafeSet& set = setting_.safe_sets[static_cast<std::size_t>(t)];
     learner_->policy_parameters(t, alpha_);
-    products_.noalias() = set.coefficients() * alpha_;
-    products_ = set.limits() - products_;
-    const bool safe = products_.minCoeff() >= 0 && products_.norm() <= set.slack_limit();
-    unsafe += safe ? 0 : 1;
+    unsafe += obeys(setting_.safe_sets[static_cast<std::size_t>(t)], alpha_) ? 0 : 1;
   }
   return unsafe;
 }

@@ -57,6 +57,9 @@ class Run {
   void certify(RoundOutcome& outcome) const;
   void open_ledger();
   void keep_ledger(RoundOutcome& outcome);
+  /// Of the best known safe policies, mean over the tasks. Looked for when it is first needed,
+  /// since those who only look at a run's state do not need it.
+  double best_cost();
 
   ExperimentConfig config_;
   Setting setting_;
@@ -69,11 +72,10 @@ class Run {
   Eigen::MatrixXd evaluated_policies_;
   Eigen::VectorXd evaluated_costs_;
   Eigen::VectorXd alpha_;
-  Eigen::VectorXd products_;
   // The regret so far, if it is kept.
   std::optional<RegretLedger> ledger_;
   std::vector<long> regret_rounds_;  // in which it is written down
-  double best_cost_ = 0;             // of the best known safe policies, mean over the tasks
+  std::optional<double> best_cost_;  // what best_cost() found
   double true_regret_ = 0;           // up to the last evaluation
   double last_gap_ = 0;              // at that evaluation, above best_cost_
   long last_gap_round_ = 0;

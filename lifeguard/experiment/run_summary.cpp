@@ -25,12 +25,7 @@ class Summariser {
   void add(const StoredRound& round) {
     const auto t = static_cast<std::size_t>(round.task);
     ++seen_[t];
-    const SafeSet& set = setting_.safe_sets[t];
-    const bool safe =
-        set.rows() == 0 ||
-        ((set.limits() - set.coefficients() * round.played).minCoeff() >= 0 &&
-         (set.limits() - set.coefficients() * round.played).norm() <= set.slack_limit());
-    if (!safe) needed_[t] = seen_[t];
+    if (!obeys(setting_.safe_sets[t], round.played)) needed_[t] = seen_[t];
     summary_.rounds_done = round.round;
     summary_.unsafe_policies += round.unsafe;
     summary_.policies_handed_out += static_cast<long>(setting_.tasks.size());

@@ -52,15 +52,7 @@ SafeguardRecord Safeguard::protect(const Knowledge& last, Knowledge& wanted) {
 }
 
 bool Safeguard::allows(int task, const Eigen::Ref<const Eigen::VectorXd>& parameters) const {
-  if (settings().mode == ProjectionMode::none) return true;
-  const SafeSet& set = safe_sets_[task];
-  double square = 0;
-  for (int row = 0; row < set.rows(); ++row) {
-    const double slack = set.limits()(row) - set.coefficients().row(row).dot(parameters);
-    if (!(slack >= 0)) return false;
-    square += slack * slack;
-  }
-  return !set.has_slack_limit() || square <= set.slack_limit() * set.slack_limit();
+  return settings().mode == ProjectionMode::none || obeys(safe_sets_[task], parameters);
 }
 
 Certificate Safeguard::certify(const Knowledge& knowledge) const {

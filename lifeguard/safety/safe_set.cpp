@@ -159,6 +159,16 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
   return result;
 }
 
+bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& parameters) {
+  double square = 0;
+  for (int row = 0; row < set.rows(); ++row) {
+    const double slack = set.limits()(row) - set.coefficients().row(row).dot(parameters);
+    if (!(slack >= 0)) return false;
+    square += slack * slack;
+  }
+  return !set.has_slack_limit() || square <= set.slack_limit() * set.slack_limit();
+}
+
 bool strictly_safe(const SafeSet& set, const Eigen::VectorXd& parameters) {
   return parameters.allFinite() && margins(set, parameters).worst() > 0;
 }

@@ -68,6 +68,9 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters);
 Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
                 const Eigen::VectorXd& error);
 
+/// Whether α obeys every row and the slack limit, in plain arithmetic.
+bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& parameters);
+
 /// Whether α is proven to lie strictly inside: every margin's lower bound is above 0.
 bool strictly_safe(const SafeSet& set, const Eigen::VectorXd& parameters);
 

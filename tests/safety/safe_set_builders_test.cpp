@@ -37,10 +37,6 @@ class Draws {
   std::uint32_t next_ = 0;
 };
 
-bool obeys(const SafeSet& set, const Eigen::VectorXd& alpha) {
-  return ((set.limits() - set.coefficients() * alpha).array() >= 0).all();
-}
-
 template <typename Make>
 void expect_invalid(Make make, const std::string& part) {
   try {
