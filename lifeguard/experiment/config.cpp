@@ -88,6 +88,8 @@ void visit_learner(KeyVisitor& v, ExperimentConfig& c) {
   visit_choice(v, "update", learner.update, {"linearised", "alternating"},
                "how a loss becomes the unconstrained solution");
   v.integer("k", learner.basis_size, Range::at_least(0), "columns", "of L; 0 means d");
+  v.flag("cross_validate_k", c.cross_validate_k,
+         "choose k of d, d/2, d/4, … 1 by cross-validation over three other tasks of the family");
   v.number("zeta", learner.zeta, Range::above(0), "", "ζ, the diagonal of the first L");
   visit_steps(v, c.learner_steps);
   v.number("initial_share", learner.linearised.initial_share, Range::between(0, 1), "",

@@ -70,6 +70,7 @@ struct ExperimentConfig {
   /// Common to all methods but for what StepTuning holds.
   RoundSettings round;
   LearnerSettings learner;
+  bool cross_validate_k = false;  // in place of learner.basis_size
   StepTuning learner_steps, pg_steps, pg_ella_steps, shared_steps;
   int pg_extra_trajectories = 50;
   PgEllaSettings pg_ella;

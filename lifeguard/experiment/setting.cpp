@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/lifelong/cross_validation.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
@@ -85,6 +86,39 @@ int batch_size(const ExperimentConfig& config) {
   return config.trajectories + (base_method(config) == "pg" ? config.pg_extra_trajectories : 0);
 }
 
+namespace {
+
+/// The paper's choice of k, over tasks that the run itself does not see; safe as the run is.
+int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
+                      const LearnerSettings& settings) {
+  constexpr int kHeldOutInTurn = 3;
+  const std::vector<Task> drawn =
+      config.family.draw_many(run_seed(config, SeedOf::cross_validation), kHeldOutInTurn);
+  std::vector<PlayableTask> tasks;
+  for (std::size_t t = 0; t < drawn.size(); ++t) {
+    PlayableTask task;
+    task.anchor = setting.start;
+    task.sigma = drawn[t].settings.sigma;
+    if (setting.constrained()) task.safe_set = safe_set_of(config, drawn[t]);
+    task.play = [&, t](const GaussianPolicy& policy, int round, Trajectories& out) {
+      RolloutSettings rollouts;
+      rollouts.trajectories = config.trajectories;
+      rollouts.steps = config.steps;
+      rollouts.seed = derive_seed(run_seed(config, SeedOf::cross_validation, t + 1),
+                                  static_cast<std::uint64_t>(round));
+      rollout(drawn[t], policy, rollouts, out);
+    };
+    tasks.push_back(std::move(task));
+  }
+  CrossValidationSettings validation;
+  for (int k = setting.parameters(); k >= 1; k /= 2) validation.basis_sizes.push_back(k);
+  const Task& first = drawn.front();
+  return cross_validate_basis_size(first.states(), first.actions(), settings, tasks, validation)
+      .basis_size;
+}
+
+}  // namespace
+
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config,
                                             const Setting& setting) {
   const int features = setting.tasks.front().states();
@@ -93,6 +127,7 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config,
   if (method == "learner") {
     LearnerSettings settings = config.learner;
     settings.round = round_settings(config, config.learner_steps);
+    if (config.cross_validate_k) settings.basis_size = cross_validated_k(config, setting, settings);
     auto learner = std::make_unique<Learner>(features, actions, settings);
     for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
       const Task& task = setting.tasks[t];

@@ -25,7 +25,13 @@ struct Setting {
 Setting draw_setting(const ExperimentConfig& config);
 
 /// Streams of seeds that one run derives from its own.
-enum class SeedOf : std::uint64_t { round = 1, evaluation = 2, schedule = 3, best_policy = 4 };
+enum class SeedOf : std::uint64_t {
+  round = 1,
+  evaluation = 2,
+  schedule = 3,
+  best_policy = 4,
+  cross_validation = 5
+};
 std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t index = 0);
 
 /// The task that round j = 1, 2, … visits.

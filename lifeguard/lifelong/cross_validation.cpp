@@ -13,7 +13,12 @@ double held_out_cost(Learner learner, const std::vector<PlayableTask>& tasks, in
                      const CrossValidationSettings& validation) {
   const int count = static_cast<int>(tasks.size());
   const auto add = [&](int t) {
-    learner.add_task(std::to_string(t), tasks[t].anchor, tasks[t].sigma);
+    const PlayableTask& task = tasks[t];
+    if (task.safe_set) {
+      learner.add_task(std::to_string(t), *task.safe_set, task.sigma, task.anchor);
+    } else {
+      learner.add_task(std::to_string(t), task.anchor, task.sigma);
+    }
   };
   int round = 0;
   Trajectories batch;

@@ -3,11 +3,13 @@
 #include <Eigen/Core>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/safety/safe_set.hpp"
 
 namespace lifeguard {
 
@@ -18,6 +20,8 @@ struct PlayableTask {
   /// Fills `out` with trajectories of the policy. `round` counts from 0 and differs between calls,
   /// so that it can seed a simulator.
   std::function<void(const GaussianPolicy& policy, int round, Trajectories& out)> play;
+  /// Every policy that is played obeys it.
+  std::optional<SafeSet> safe_set = {};
 };
 
 struct CrossValidationSettings {

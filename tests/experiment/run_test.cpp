@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
@@ -369,6 +370,25 @@ TEST_F(RunFiles, EveryRoundIsHeldAgainstTheRegretTheorem) {
   const RunCheck check = check_run(path("a.run"));
   ASSERT_EQ(check.findings.size(), 1U);
   EXPECT_THAT(check.findings[0], testing::HasSubstr("round 4"));
+}
+
+TEST_F(RunFiles, KIsChosenByCrossValidation) {
+  const std::string text =
+      "[experiment]\nrounds = 12\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
+      "[family]\nbase = \"cart-pole\"\n[safe_set.lqr_box]\nreach = 0.7\n"
+      "[learner]\ncross_validate_k = true\n";
+  std::set<int> chosen;
+  for (int seed = 0; seed < 6; ++seed) {
+    const ExperimentConfig config =
+        parse_config(text, "k.toml", {fmt::format("experiment.seed={}", seed)});
+    const lifeguard::Run run(config);
+    const int k = dynamic_cast<const Learner&>(run.learner()).knowledge().basis_size();
+    EXPECT_TRUE(k == 1 || k == 2 || k == 4) << k;
+    chosen.insert(k);
+  }
+  EXPECT_GT(chosen.size(), 1U) << "the choice does not depend on the data";
+  start_run(parse_config(text, "k.toml"), path("k.run"));
+  EXPECT_TRUE(check_run(path("k.run"), /*replay=*/true).findings.empty());
 }
 
 TEST_F(RunFiles, TheTheoremSaysNothingOfUnboundedSets) {
