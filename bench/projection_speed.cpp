@@ -98,6 +98,7 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
             {&task.rows(), &task.row_lengths(), &task.reduced(), task.slack_limit()});
       }
       Eigen::MatrixXd solution;
+      step.restart();
       const double start = processor_seconds();
       step.solve(step_tasks, coefficients, target_basis, basis, 0.5, 2, solution);
       basis_milliseconds.push_back(1e3 * (processor_seconds() - start));
@@ -223,18 +224,23 @@ void compare_paper() {
 int main(int argc, char** argv) {
   CLI::App app("Speed of the projection");
   std::string file;
+  std::string only;
   int rounds = 500;
   app.add_option("--dump", file, "write the L-steps for bench/projection_conic.py");
   app.add_option("--rounds", rounds, "measured rounds, after as many to warm up");
+  app.add_option("--scene", only, "this scene alone")
+      ->check(CLI::IsMember(std::vector<std::string>{"box", "box and ball", "vertex"}));
   CLI11_PARSE(app, argc, argv);
   std::ofstream dump;
   if (!file.empty()) dump.open(file);
   fmt::print("T = 10 tasks, one core, processor time\n");
   for (const Scene scene : {Scene::box, Scene::box_and_ball, Scene::vertex}) {
+    if (!only.empty() && only != kSceneNames[static_cast<int>(scene)]) continue;
     for (const Size& size : {Size{4, 4, 0.1}, Size{24, 12, 0.5}, Size{24, 24, 1.2}}) {
       closed_loop(size, scene, rounds, dump.is_open() && scene == Scene::box ? &dump : nullptr);
     }
   }
+  if (!only.empty()) return 0;
   check_many();
   compare_paper();
   return 0;

@@ -1,5 +1,6 @@
 #include "lifeguard/safety/basis_step.hpp"
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +21,13 @@ constexpr double kNearlyActive = 1e-6;
 constexpr double kWorthAdding = 0.3;
 constexpr int kNewtonSteps = 40;
 constexpr int kHalvings = 12;
+constexpr double kStalledViolation = 0.9;
+constexpr double kStalledRise = 0.01;
+constexpr int kStalledSteps = 2;
 constexpr int kShortSteps = 60;
+constexpr double kLeastGain = 1e-7;  // of a short step, relative to the distance
+constexpr double kLeastMove = 1e-5;  // relative to the basis
+constexpr double kLeastRoom = 1e-13;
 constexpr int kAllNewtonSteps = 150;  // over all short steps
 constexpr double kWork = 2e8;         // operations, so that no round takes long
 constexpr double kFirstRidge = 1e-10;
@@ -84,6 +91,17 @@ void BasisStep::seed_working_set(const Eigen::MatrixXd& start) {
   }
 }
 
+// The next alternation's multipliers are near to the last one's. Both lists are sorted by task.
+void BasisStep::recall_multipliers() {
+  auto known = remembered_.begin();
+  for (Row& row : working_) {
+    while (known != remembered_.end() && known->task < row.task) ++known;
+    for (auto it = known; it != remembered_.end() && it->task == row.task; ++it) {
+      if (it->row == row.row) row.multiplier = it->multiplier;
+    }
+  }
+}
+
 // Sets violation_, and adds for each task its worst rows and its ball's tangent plane if violated.
 void BasisStep::collect_violated() {
   violation_ = 0;
@@ -96,12 +114,13 @@ void BasisStep::collect_violated() {
     image_.noalias() = *data.rows * policies_.col(task);
     image_ *= lengths_[task];
     if (std::isfinite(data.slack_limit)) {
-      cut_ = *data.bounds - image_;
-      const double slack = cut_.norm();
+      slack_ = *data.bounds - image_;
+      const double slack = slack_.norm();
       if (slack > data.slack_limit * (1 + 0.1 * kTightViolation)) {
         violation_ = std::max(violation_, slack / data.slack_limit - 1);
-        const double bound = data.slack_limit - cut_.dot(*data.bounds) / slack;
-        cut_ = (data.rows->transpose() * (cut_ / -slack)).eval();
+        const double bound = data.slack_limit - slack_.dot(*data.bounds) / slack;
+        slack_ /= -slack;
+        cut_.noalias() = data.rows->transpose() * slack_;
         const double length = cut_.norm();
         if (length > 0 && bound > 0) add_row(static_cast<int>(t), -1, bound, length);
       }
@@ -282,21 +301,75 @@ bool BasisStep::newton_step(const Eigen::MatrixXd& target, double low, double hi
   return false;
 }
 
-bool BasisStep::maximise_dual(const Eigen::MatrixXd& target, double low, double high) {
-  for (Row& row : working_) row.multiplier = 0;
+bool BasisStep::maximise_dual(const Eigen::MatrixXd& target, double low, double high,
+                              Patience patience) {
   ridge_ = kFirstRidge;
   if (!load_point(target, low, high)) return false;
+  double last_violation = std::numeric_limits<double>::infinity();
+  double last_value = 0;
+  int stalled = 0;
   for (int step = 0;; ++step) {
+    const std::size_t known = working_.size();
     collect_violated();
+    const bool grown = working_.size() > known;
     arrange_rows();
     const double objective = 0.5 * (clip_.result() - target).squaredNorm();
-    const double present_gap = std::fabs(gap());
+    const double value = objective - gap();
+    const double present_gap = std::fabs(value - objective);
     if (violation_ <= kTightViolation && present_gap <= kTightGap * objective) return true;
     const bool loose = violation_ <= kLooseViolation && present_gap <= kLooseGap * objective;
     if (step == kNewtonSteps || work_ > kWork) return loose;
+    // At a gap the dual's maximum is a kink: steps get short and the violation stays.
+    const bool stalls = !grown && violation_ > kStalledViolation * last_violation &&
+                        value - last_value < kStalledRise * std::fabs(value);
+    stalled = stalls ? stalled + 1 : 0;
+    if (patience == Patience::short_of_a_stall && stalled == kStalledSteps) return loose;
+    last_violation = violation_;
+    last_value = value;
     ++iterations_;
     if (!newton_step(target, low, high)) return false;
   }
+}
+
+// Whether no small move from `start`, which all binding rows and planes at the limits of the
+// spectrum allow, comes nearer to the target: at a vertex there is nothing to search for.
+bool BasisStep::stationary(const Eigen::MatrixXd& target, const Eigen::MatrixXd& start, double low,
+                           double high) {
+  near_target_ = target - start;
+  seed_working_set(start);
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(start, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Eigen::VectorXd& values = svd.singularValues();
+  const auto rows = static_cast<Eigen::Index>(working_.size());
+  planes_.resize(rows + values.size(), start.size());
+  plane_bounds_.setZero(planes_.rows());
+  Eigen::Index count = 0;
+  const auto add_plane = [&](const auto& left, const auto& right, double sign, double room) {
+    Eigen::Map<Eigen::MatrixXd>(planes_.row(count).data(), start.rows(), start.cols()).noalias() =
+        (sign * left) * right.transpose();
+    // The solver wants 0 strictly inside; a plane that binds leaves only rounding.
+    plane_bounds_[count++] = std::max(room, kLeastRoom * start.norm());
+  };
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const Row& row = working_[static_cast<std::size_t>(i)];
+    add_plane(normals_.col(i), directions_.col(row.task), 1, -row.violation);
+  }
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
+    const bool at_high = high - values[i] < values[i] - low;
+    const double room = at_high ? high - values[i] : values[i] - low;
+    if (room > kNearlyActive * values[i]) continue;
+    add_plane(svd.matrixU().col(i), svd.matrixV().col(i), at_high ? 1 : -1, room);
+  }
+  planes_.conservativeResize(count, Eigen::NoChange);
+  plane_bounds_.conservativeResize(count);
+  CoefficientMemory memory;
+  Eigen::VectorXd move(start.size());
+  const auto wanted = near_target_.reshaped();
+  if (tangent_.solve(planes_, plane_bounds_, std::numeric_limits<double>::infinity(), wanted,
+                     memory, move) == CoefficientPath::scaled) {
+    return false;
+  }
+  return move.norm() < kLeastMove * start.norm() &&
+         wanted.norm() - (wanted - move).norm() < kLeastGain * wanted.norm();
 }
 
 // Proximal steps min ‖L − L̃‖² + (1/h − 1)‖L − L_now‖², whose target is L_now + h(L̃ − L_now): near
@@ -311,7 +384,7 @@ bool BasisStep::short_steps(const Eigen::MatrixXd& target, double low, double hi
        i < kShortSteps && h >= shortest && iterations_ < kAllNewtonSteps && work_ < kWork; ++i) {
     near_target_ = solution + h * (target - solution);
     seed_working_set(solution);
-    if (!maximise_dual(near_target_, low, high)) {
+    if (!maximise_dual(near_target_, low, high, Patience::full)) {
       h *= 0.25;
       continue;
     }
@@ -321,7 +394,7 @@ bool BasisStep::short_steps(const Eigen::MatrixXd& target, double low, double hi
     solution = clip_.result();
     distance = next;
     moved = true;
-    if (h == 1 || gain < 1e-7) return true;
+    if (h == 1 || gain < kLeastGain) return true;
     h = std::min(1.0, 2 * h);
   }
   return moved;
@@ -351,7 +424,19 @@ BasisPath BasisStep::solve(const std::vector<BasisStepTask>& tasks,
   direction_products_.noalias() = directions_.transpose() * directions_;
   clip_.restart();
   seed_working_set(start);
-  if (maximise_dual(target, low, high)) {
+  recall_multipliers();
+  bool solved = maximise_dual(target, low, high, Patience::short_of_a_stall);
+  if (!solved) {
+    remembered_.clear();
+    if (stationary(target, start, low, high)) return BasisPath::short_steps;
+    seed_working_set(start);
+    solved = maximise_dual(target, low, high, Patience::full);
+  }
+  if (solved) {
+    remembered_.clear();
+    for (const Row& row : working_) {
+      if (row.multiplier > 0 && row.row >= 0) remembered_.push_back(row);
+    }
     if ((clip_.result() - target).squaredNorm() > (start - target).squaredNorm()) {
       return BasisPath::kept;
     }

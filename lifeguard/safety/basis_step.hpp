@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "lifeguard/safety/coefficient_step.hpp"
 #include "lifeguard/safety/least_distance.hpp"
 #include "lifeguard/safety/spectral_clip.hpp"
 
@@ -40,6 +41,10 @@ struct BasisStepTask {
 /// proximal steps: the distance falls with each. Balls enter as tangent planes, rank-one like rows.
 class BasisStep {
  public:
+  /// Forgets the multipliers of the last solution, where solve() begins otherwise. Only speed and
+  /// last bits depend on it.
+  void restart() { remembered_.clear(); }
+
   /// `start` is feasible (up to rounding) and has its spectrum in [low, high]; `solution` is never
   /// farther from the target, has its spectrum inside up to rounding, and obeys the rows up to
   /// violation(). Column t of `coefficients` is s_t.
@@ -61,13 +66,17 @@ class BasisStep {
     double violation;  // at the present basis
   };
 
-  bool maximise_dual(const Eigen::MatrixXd& target, double low, double high);
+  enum class Patience { short_of_a_stall, full };
+  bool maximise_dual(const Eigen::MatrixXd& target, double low, double high, Patience patience);
+  bool stationary(const Eigen::MatrixXd& target, const Eigen::MatrixXd& start, double low,
+                  double high);
   bool short_steps(const Eigen::MatrixXd& target, double low, double high,
                    Eigen::MatrixXd& solution);
   bool load_point(const Eigen::MatrixXd& target, double low, double high);
   bool newton_step(const Eigen::MatrixXd& target, double low, double high);
   void collect_violated();
   void seed_working_set(const Eigen::MatrixXd& start);
+  void recall_multipliers();
   void add_row(int task, int row, double bound, double length);
   void arrange_rows();
   void fill_gram();
@@ -82,7 +91,8 @@ class BasisStep {
   SpectralClip clip_;         // its result is the present basis
   Eigen::MatrixXd policies_;  // present basis times directions
   std::vector<Row> working_;
-  Eigen::MatrixXd normals_;  // unit a of the working rows, one in each column
+  std::vector<Row> remembered_;  // rows that bound in the last solution
+  Eigen::MatrixXd normals_;      // unit a of the working rows, one in each column
   DualActiveSet set_;
   double ridge_ = 0;  // added to DΠ where it is singular
   Eigen::MatrixXd sorted_normals_;
@@ -103,9 +113,14 @@ class BasisStep {
   Eigen::VectorXd old_;
   Eigen::VectorXd new_;
   Eigen::VectorXd image_;
+  Eigen::VectorXd slack_;
   Eigen::VectorXd cut_;    // the normal of the row to be added
   Eigen::MatrixXd point_;  // L̃ − Nλ
   Eigen::MatrixXd near_target_;
+  // What binds at the start, for stationary().
+  CoefficientStep tangent_;
+  RowMajorMatrix planes_;
+  Eigen::VectorXd plane_bounds_;
   long iterations_ = 0;
   double work_ = 0;
   double violation_ = 0;

@@ -15,6 +15,9 @@ constexpr double kRowTolerance = 1e-13;
 constexpr double kBallTolerance = 1e-11;
 constexpr int kRefinements = 8;
 constexpr int kBallEvaluations = 100;
+// The ball's multiplier without rows, a first guess for the search.
+constexpr double kSecularTolerance = 1e-14;
+constexpr int kSecularSteps = 60;
 
 }  // namespace
 
@@ -177,10 +180,10 @@ CoefficientPath CoefficientStep::solve(const RowMajorMatrix& b_rows, const Eigen
 // eigenvectors W of BᵀB = W E Wᵀ, scaled by √(1 + νE), this is a least-distance program again.
 double CoefficientStep::ball_excess(const Eigen::VectorXd& bounds, double slack_limit,
                                     double multiplier, CoefficientMemory& memory) {
-  diagonal_ = (1 + multiplier * eigen_.eigenvalues().array().max(0.0)).sqrt();
-  scaled_ = rotated_.array().rowwise() / diagonal_.transpose().array();
+  shrink_ = (1 + multiplier * eigen_.eigenvalues().array().max(0.0)).sqrt().inverse();
+  scaled_ = rotated_.array().rowwise() * shrink_.transpose().array();
   load_rows(scaled_, bounds);
-  target_ = (rotated_target_ + multiplier * rotated_bounds_).array() / diagonal_.array();
+  target_ = (rotated_target_ + multiplier * rotated_bounds_).array() * shrink_.array();
   if (!nearest(memory)) return std::numeric_limits<double>::quiet_NaN();
   residual_ = bounds;
   residual_.noalias() -= scaled_ * x_;
@@ -188,32 +191,29 @@ double CoefficientStep::ball_excess(const Eigen::VectorXd& bounds, double slack_
 }
 
 // The root ν of ‖r − B s(ν)‖ = limit for the s(ν) of ball_excess() without rows:
-// y = (Wᵀs̃ + ν g)/(1 + νE) with g = WᵀBᵀr, and ‖r − B s‖² = ‖r‖² − 2 gᵀy + yᵀE y.
+// y = (Wᵀs̃ + ν g)/(1 + νE) with g = WᵀBᵀr, and ‖r − B s‖² = ‖r‖² − 2 gᵀy + yᵀE y. Newton's method
+// on 1/‖r − B s‖, which is nearly linear in ν.
 double CoefficientStep::ball_multiplier_without_rows(const Eigen::VectorXd& bounds,
                                                      double limit) const {
   const Eigen::VectorXd& values = eigen_.eigenvalues();
-  const double square = bounds.squaredNorm();
-  const auto excess = [&](double multiplier) {
-    double sum = square;
+  const double bounds_square = bounds.squaredNorm();
+  double multiplier = 0;
+  for (int iteration = 0; iteration < kSecularSteps; ++iteration) {
+    double square = bounds_square;
+    double half_slope = 0;
     for (Eigen::Index i = 0; i < values.size(); ++i) {
       const double e = std::max(0.0, values[i]);
-      const double y =
-          (rotated_target_[i] + multiplier * rotated_bounds_[i]) / (1 + multiplier * e);
-      sum += y * (e * y - 2 * rotated_bounds_[i]);
+      const double g = rotated_bounds_[i];
+      const double inverse = 1 / (1 + multiplier * e);
+      const double y = (rotated_target_[i] + multiplier * g) * inverse;
+      square += y * (e * y - 2 * g);
+      half_slope -= (g - e * y) * (g - e * y) * inverse;
     }
-    return std::sqrt(std::max(0.0, sum)) - limit;
-  };
-  double high = 1 / values[values.size() - 1];
-  double low = 0;
-  for (int i = 0; i < 60 && excess(high) > 0; ++i) {
-    low = high;
-    high *= 8;
+    const double length = std::sqrt(std::max(0.0, square));
+    if (length <= limit * (1 + kSecularTolerance) || !(half_slope < 0)) break;
+    multiplier += square * (1 - length / limit) / half_slope;
   }
-  for (int i = 0; i < 60 && high - low > 1e-16 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (excess(middle) > 0 ? low : high) = middle;
-  }
-  return high;
+  return multiplier;
 }
 
 bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::VectorXd& bounds,
@@ -221,7 +221,11 @@ bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::Vect
                                  const Eigen::Ref<const Eigen::VectorXd>& target,
                                  CoefficientMemory& memory, Eigen::Ref<Eigen::VectorXd> solution) {
   gram_.noalias() = b_rows.transpose() * b_rows;
-  eigen_.compute(gram_);
+  // Tasks with the same rows and other bounds, as boxes have, share the decomposition.
+  if (gram_.size() != decomposed_.size() || gram_ != decomposed_) {
+    eigen_.compute(gram_);
+    decomposed_ = gram_;
+  }
   if (eigen_.info() != Eigen::Success) return false;
   const auto& vectors = eigen_.eigenvectors();
   rotated_.noalias() = b_rows * vectors;
@@ -271,7 +275,7 @@ bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::Vect
   }
   if (evaluated != high) high_value = ball_excess(bounds, slack_limit, high, memory);
   if (!(high_value <= 0)) return false;
-  x_.array() /= diagonal_.array();
+  x_.array() *= shrink_.array();
   solution.noalias() = vectors * x_;
   return true;
 }

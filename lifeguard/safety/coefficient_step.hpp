@@ -63,11 +63,12 @@ class CoefficientStep {
   // The ball search works in the eigenvectors of BᵀB.
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen_;
   Eigen::MatrixXd gram_;
-  RowMajorMatrix rotated_;  // B W
+  Eigen::MatrixXd decomposed_;  // the Gram matrix that eigen_ holds
+  RowMajorMatrix rotated_;      // B W
   RowMajorMatrix scaled_;
   Eigen::VectorXd rotated_target_;
   Eigen::VectorXd rotated_bounds_;  // Wᵀ Bᵀ r
-  Eigen::VectorXd diagonal_;
+  Eigen::VectorXd shrink_;          // 1/√(1 + νE)
   Eigen::VectorXd residual_;
 };
 

@@ -254,6 +254,7 @@ void Projection::project_exact(const std::vector<ProjectionTask>& tasks,
                                const Eigen::MatrixXd& target_coefficients) {
   const auto [low, high] = spectrum_limits(target_basis);
   result_.status = ProjectionStatus::alternation_limit;
+  basis_step_.restart();
   for (int alternation = 0; alternation < settings_.max_alternations; ++alternation) {
     failed_ = false;
     const ProjectionFault wrong = fault(ProjectionStage::basis_step);
@@ -364,19 +365,13 @@ void Projection::project_none(const Eigen::MatrixXd& target_basis,
   result_.status = ProjectionStatus::not_checked;
 }
 
-bool Projection::safe(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
-                      const Eigen::MatrixXd& coefficients) {
-  const double basis_length = rounded_up_length(basis);
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const auto column = coefficients.col(static_cast<Eigen::Index>(t));
-    if (!verifier_.margin(tasks[t], basis, basis_length, column).safe()) return false;
-  }
-  return spectrum_.inside(basis, settings_.p, settings_.q);
-}
-
 // What the cascades find as well, after more work: the target is safe as it is.
-void Projection::keep_target(const Eigen::MatrixXd& target_basis,
+bool Projection::keep_target(const std::vector<ProjectionTask>& tasks,
+                             const Eigen::MatrixXd& target_basis,
                              const Eigen::MatrixXd& target_coefficients) {
+  if (!spectrum_.inside(target_basis, settings_.p, settings_.q)) return false;
+  record_margins(tasks, target_basis, target_coefficients);
+  if (!(result_.worst_row_margin > 0 && result_.worst_slack_margin > 0)) return false;
   result_.objectives.push_back(
       objective(present_.basis, present_.coefficients, target_basis, target_coefficients));
   present_.basis = target_basis;
@@ -389,16 +384,17 @@ void Projection::keep_target(const Eigen::MatrixXd& target_basis,
   }
   result_.coefficient_paths.inside = static_cast<long>(target_coefficients.cols());
   result_.status = ProjectionStatus::converged;
+  return true;
 }
 
-void Projection::record_margins(const std::vector<ProjectionTask>& tasks) {
-  const double basis_length = rounded_up_length(present_.basis);
+void Projection::record_margins(const std::vector<ProjectionTask>& tasks,
+                                const Eigen::MatrixXd& basis, const Eigen::MatrixXd& coefficients) {
+  const double basis_length = rounded_up_length(basis);
   result_.worst_row_margin = std::numeric_limits<double>::infinity();
   result_.worst_slack_margin = std::numeric_limits<double>::infinity();
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const TaskMargin margin =
-        verifier_.margin(tasks[t], present_.basis, basis_length,
-                         present_.coefficients.col(static_cast<Eigen::Index>(t)));
+    const TaskMargin margin = verifier_.margin(tasks[t], basis, basis_length,
+                                               coefficients.col(static_cast<Eigen::Index>(t)));
     if (margin.row_margin < result_.worst_row_margin) {
       result_.worst_row_margin = margin.row_margin;
       result_.worst_task = static_cast<int>(t);
@@ -432,13 +428,10 @@ const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& t
   present_.coefficients = last_coefficients;
   present_.retraction = 1;
   const bool usable = target_basis.allFinite() && target_coefficients.allFinite();
+  const bool may_keep = settings_.mode == ProjectionMode::exact && usable && !faults_;
   if (settings_.mode == ProjectionMode::none && usable) {
     project_none(target_basis, target_coefficients);
-  } else if (settings_.mode == ProjectionMode::exact && usable && !faults_ &&
-             safe(tasks, target_basis, target_coefficients)) {
-    keep_target(target_basis, target_coefficients);
-    record_margins(tasks);
-  } else {
+  } else if (!may_keep || !keep_target(tasks, target_basis, target_coefficients)) {
     tighten(tasks);
     repair(tasks, present_);
     present_.objective =
@@ -455,7 +448,7 @@ const ProjectionResult& Projection::project(const std::vector<ProjectionTask>& t
         project_paper(tasks, target_basis, target_coefficients);
       }
     }
-    record_margins(tasks);
+    record_margins(tasks, present_.basis, present_.coefficients);
   }
   result_.basis = present_.basis;
   result_.coefficients = present_.coefficients;

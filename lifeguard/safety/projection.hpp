@@ -146,7 +146,9 @@ class Projection {
                      const Eigen::MatrixXd& target_coefficients);
   void project_none(const Eigen::MatrixXd& target_basis,
                     const Eigen::MatrixXd& target_coefficients);
-  void keep_target(const Eigen::MatrixXd& target_basis, const Eigen::MatrixXd& target_coefficients);
+  /// False, and nothing changed but the margins, unless the verifier accepts the target.
+  bool keep_target(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
+                   const Eigen::MatrixXd& target_coefficients);
   /// S-step for all tasks at point.basis, verified; false when the basis itself is not.
   bool complete(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& target_basis,
                 const Eigen::MatrixXd& target_coefficients, Point& point);
@@ -161,10 +163,8 @@ class Projection {
                    const Eigen::MatrixXd& target_basis,
                    const Eigen::MatrixXd& target_coefficients) const;
   ProjectionFault fault(ProjectionStage stage) const;
-  /// Whether the verifier accepts every task and the spectrum.
-  bool safe(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
-            const Eigen::MatrixXd& coefficients);
-  void record_margins(const std::vector<ProjectionTask>& tasks);
+  void record_margins(const std::vector<ProjectionTask>& tasks, const Eigen::MatrixXd& basis,
+                      const Eigen::MatrixXd& coefficients);
 
   ProjectionSettings settings_;
   FaultInjection faults_;

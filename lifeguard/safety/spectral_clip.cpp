@@ -28,7 +28,8 @@ bool SpectralClip::rotate_columns() {
         if (!(std::fabs(product) > kOrthogonal * std::sqrt(values_[i] * values_[j]))) continue;
         rotated = true;
         const double zeta = (values_[j] - values_[i]) / (2 * product);
-        const double tangent = std::copysign(1.0, zeta) / (std::fabs(zeta) + std::hypot(1.0, zeta));
+        const double tangent =
+            std::copysign(1.0, zeta) / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta));
         const double cosine = 1 / std::sqrt(1 + tangent * tangent);
         const double sine = cosine * tangent;
         values_[i] = std::max(0.0, values_[i] - tangent * product);
