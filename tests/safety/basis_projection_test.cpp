@@ -152,5 +152,31 @@ TEST(BasisStep, NoWorseThanConicReference) {
   }
 }
 
+TEST(BasisStep, RememberedMultipliersSaveStepsAndChangeNothing) {
+  long remembered_steps = 0, fresh_steps = 0, compared = 0;
+  for (const Problem& p : reference_problems()) {
+    BasisStep step;
+    Eigen::MatrixXd first, again, fresh;
+    step.solve(p.tasks(), p.coefficients, p.target, p.start, p.low, p.high, first);
+    // Near to what was solved, from its solution, as the next alternation is.
+    const Eigen::MatrixXd target = p.target + 0.01 * (p.target - first);
+    const BasisPath path =
+        step.solve(p.tasks(), p.coefficients, target, first, p.low, p.high, again);
+    const long steps = step.iterations();
+    step.restart();
+    const BasisPath fresh_path =
+        step.solve(p.tasks(), p.coefficients, target, first, p.low, p.high, fresh);
+    if (path != BasisPath::spectrum || fresh_path != path) continue;
+    ++compared;
+    remembered_steps += steps;
+    fresh_steps += step.iterations();
+    const double distance = (fresh - target).norm();
+    EXPECT_NEAR((again - target).norm(), distance, 1e-6 * distance);
+    EXPECT_LE(p.violation(again), 2e-8);
+  }
+  EXPECT_GT(compared, 5);
+  EXPECT_LT(remembered_steps, 0.8 * static_cast<double>(fresh_steps));
+}
+
 }  // namespace
 }  // namespace lifeguard

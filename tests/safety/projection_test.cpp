@@ -149,6 +149,34 @@ TEST(Projection, IsAPureFunctionOfItsArguments) {
   EXPECT_EQ(again.coefficients, coefficients);
 }
 
+// At a vertex with more binding rows than L has numbers there is no step to search for. The search
+// took more than 200 Newton steps a round.
+TEST(Projection, ALearnerInAVertexIsAnsweredSoon) {
+  Draws draws(derive_seed(11, 404));
+  ProjectionSettings settings;
+  settings.p = 0.25;
+  settings.q = 4;
+  Projection projection(settings);
+  std::vector<ProjectionTask> tasks;
+  for (int t = 0; t < 10; ++t) tasks.push_back(testing::random_task(draws, 8, 4, {}));
+  Eigen::MatrixXd basis = testing::random_basis(draws, 4, 4, 0.25, 4);
+  Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(4, 10);
+  const Eigen::MatrixXd goal_basis = 0.5 * draws.normals(4, 4);
+  const Eigen::MatrixXd goal_coefficients = 0.7 * draws.normals(4, 10);
+  long steps = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < 2 * kRounds; ++round) {
+    const ProjectionResult& result = projection.project(
+        tasks, basis + 0.02 * (goal_basis - basis) + 0.002 * draws.normals(4, 4),
+        coefficients + 0.02 * (goal_coefficients - coefficients) + 0.002 * draws.normals(4, 10),
+        basis, coefficients);
+    basis = result.basis;
+    coefficients = result.coefficients;
+    if (round >= kRounds) steps += result.basis_iterations;
+  }
+  EXPECT_LT(steps, 50 * kRounds);
+}
+
 TEST(Projection, ModeNoneLimitsOnlyTheSpectrum) {
   Draws draws(6);
   RandomProjection problem = testing::random_projection(draws, {8, 8, 20, 5});
