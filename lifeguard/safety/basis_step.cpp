@@ -28,8 +28,9 @@ constexpr int kShortSteps = 60;
 constexpr double kLeastGain = 1e-7;  // of a short step, relative to the distance
 constexpr double kLeastMove = 1e-5;  // relative to the basis
 constexpr double kLeastRoom = 1e-13;
-constexpr int kAllNewtonSteps = 150;  // over all short steps
-constexpr double kWork = 2e8;         // operations, so that no round takes long
+constexpr Eigen::Index kDensePlanes = 100'000;  // numbers in stationary()'s rows, at most
+constexpr int kAllNewtonSteps = 150;            // over all short steps
+constexpr double kWork = 2e8;                   // operations, so that no round takes long
 constexpr double kFirstRidge = 1e-10;
 constexpr double kLargestRidge = 10;
 
@@ -335,8 +336,9 @@ bool BasisStep::maximise_dual(const Eigen::MatrixXd& target, double low, double 
 // spectrum allow, comes nearer to the target: at a vertex there is nothing to search for.
 bool BasisStep::stationary(const Eigen::MatrixXd& target, const Eigen::MatrixXd& start, double low,
                            double high) {
-  near_target_ = target - start;
   seed_working_set(start);
+  if (static_cast<Eigen::Index>(working_.size()) * start.size() > kDensePlanes) return false;
+  near_target_ = target - start;
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(start, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const Eigen::VectorXd& values = svd.singularValues();
   const auto rows = static_cast<Eigen::Index>(working_.size());
