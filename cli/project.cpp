@@ -65,7 +65,8 @@ In:   {"p", "q", "mu1", "mu2", "c_max" (optional), "L": [[row], ...],
        "tasks": [{"name", "A": [[row], ...], "b": [...], "rows": [names of the rows] (optional),
                   "anchor": [...] (optional), "s": [...]}, ...]}
 Out:  {"status", "objective", "alternations", "L",
-       "tasks": [{"name", "s", "alpha", "anchor", "worst_row", "margin"}, ...], "seconds"}
+       "tasks": [{"name", "s", "alpha", "anchor", "worst_row", "margin"}, ...],
+       "seconds" of the projection, "check_seconds" of the certificate in exact arithmetic}
 
 An anchor that is not given is the origin if that is strictly safe, else the centre of the safe
 set. "margin" is a lower bound on b_i - a_i alpha of the worst row, named by its index or, if "rows"

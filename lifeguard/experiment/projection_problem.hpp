@@ -53,7 +53,8 @@ struct ProjectionSolution {
   Certificate certificate;
   /// The certificate is valid, and the checker in exact arithmetic agrees with it.
   bool verified = false;
-  double seconds = std::numeric_limits<double>::quiet_NaN();
+  double seconds = std::numeric_limits<double>::quiet_NaN();        // of the projection
+  double check_seconds = std::numeric_limits<double>::quiet_NaN();  // of certificate and checker
 
   /// Verified, and no solver step failed on the way.
   bool ok() const;
@@ -65,8 +66,8 @@ ProjectionSolution solve_projection_problem(const ProjectionProblem& problem,
                                             const ProjectionProblemSettings& settings = {});
 
 /// {"status", "objective", "alternations", "L", "tasks": [{"name", "s", "alpha", "anchor",
-/// "worst_row", "margin", "slack_margin" (with c_max)}], "seconds"}. Numbers read back to the same
-/// bits; a number that is not finite is null.
+/// "worst_row", "margin", "slack_margin" (with c_max)}], "seconds", "check_seconds"}. Numbers read
+/// back to the same bits; a number that is not finite is null.
 std::string write_projection_solution(const ProjectionProblem& problem,
                                       const ProjectionSolution& solution);
 

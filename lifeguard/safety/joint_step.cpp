@@ -104,9 +104,16 @@ bool JointStep::solve(const JointStepProblem& problem, double h, Eigen::MatrixXd
     const BasisStepTask& task = problem.tasks[t];
     const Eigen::VectorXd policy =
         problem.basis * problem.coefficients.col(static_cast<Eigen::Index>(t));
+    // The length of a row in the scaled variables is at most ‖a‖ times this.
+    const double stretch = std::sqrt(
+        problem.coefficients.col(static_cast<Eigen::Index>(t)).squaredNorm() / problem.mu2 +
+        problem.basis.squaredNorm() / problem.mu1);
     for (Eigen::Index i = 0; i < task.rows->rows(); ++i) {
-      const Eigen::VectorXd normal = task.rows->row(i);
-      add_task_row(problem, static_cast<int>(t), normal, (*task.bounds)[i] - normal.dot(policy));
+      // The step is no longer than the way to the target, since staying is feasible: rows farther
+      // away than that cannot bind.
+      const double room = (*task.bounds)[i] - task.rows->row(i).dot(policy);
+      if (room > (*task.row_lengths)[i] * stretch * target_.norm()) continue;
+      add_task_row(problem, static_cast<int>(t), task.rows->row(i), room);
     }
   }
   move_.resize(size);
@@ -122,6 +129,8 @@ bool JointStep::solve(const JointStepProblem& problem, double h, Eigen::MatrixXd
     const bool balls = cut_balls(problem);
     if (!cut_spectrum(problem) && !balls) break;
   }
+  const Eigen::VectorXd whole = target_ / h;
+  model_gain_ = whole.squaredNorm() - (whole - move_).squaredNorm();
   // After the last round a cut may still be missing: the caller limits the spectrum and solves for
   // S.
   basis = basis_;

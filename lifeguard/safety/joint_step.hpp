@@ -32,6 +32,9 @@ class JointStep {
   /// spectrum may leave [low, high] a little. False when the solver fails.
   bool solve(const JointStepProblem& problem, double h, Eigen::MatrixXd& basis);
 
+  /// By how much the last step lowers the objective if the constraints are as linearised.
+  double model_gain() const { return model_gain_; }
+
  private:
   void add_row(const JointStepProblem& problem, int task, const Eigen::VectorXd& left,
                const Eigen::VectorXd& right, double bound);
@@ -49,6 +52,7 @@ class JointStep {
   Eigen::MatrixXd basis_;         // L⁺
   Eigen::MatrixXd coefficients_;  // S⁺
   Eigen::MatrixXd polar_;         // Q
+  double model_gain_ = 0;
 };
 
 }  // namespace lifeguard

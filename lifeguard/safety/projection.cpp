@@ -315,6 +315,11 @@ void Projection::descend(const std::vector<ProjectionTask>& tasks,
         joint_step_.solve({step_tasks_, present_.basis, present_.coefficients, target_basis,
                            target_coefficients, settings_.mu1, settings_.mu2, low, high},
                           h, next_.basis);
+    if (lower &&
+        joint_step_.model_gain() <= settings_.objective_tolerance * h * present_.objective) {
+      result_.status = ProjectionStatus::converged;  // not even the linearised problem has a step
+      return;
+    }
     if (lower) {
       limit_spectrum(next_.basis);
       lower = complete(tasks, target_basis, target_coefficients, next_) &&
