@@ -11,8 +11,8 @@
 
 #include "bench/timing.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

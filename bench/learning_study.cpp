@@ -20,15 +20,16 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/experiment/statistics.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/runs/statistics.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace {
 
@@ -36,8 +37,6 @@ using namespace lifeguard;
 
 constexpr int kTasks = 10;
 constexpr int kNewTasks = 5;  // drawn after the last round, never seen before
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 using Values = std::map<std::string, double>;
 
 struct StudySettings {

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <limits>
 
-#include "lifeguard/safety/paper_projection.hpp"
-#include "lifeguard/safety/projection.hpp"
+#include "lifeguard/safety/solve/paper_projection.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
 #include "tests/support/projection_problems.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "lifeguard/safety/projection.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
 #include "tests/support/projection_problems.hpp"
 
 int main(int argc, char** argv) {

@@ -24,24 +24,23 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/experiment/statistics.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/true_cost.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/runs/statistics.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace {
 
 using namespace lifeguard;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Study {
   int tasks = 5;

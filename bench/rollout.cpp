@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "lifeguard/rollout/kernel.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/kernel.hpp"
 #include "tests/support/scalar_rollout.hpp"
 
 namespace lifeguard {

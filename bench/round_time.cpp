@@ -10,10 +10,10 @@
 #include "bench/timing.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 int run(int argc, char** argv) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "lifeguard/experiment/run.hpp"
+#include "lifeguard/runs/run.hpp"
 
 int main(int argc, char** argv) {
   using namespace lifeguard;

@@ -16,11 +16,11 @@
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/checker.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

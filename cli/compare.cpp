@@ -11,7 +11,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/progress.hpp"
-#include "lifeguard/experiment/comparison.hpp"
+#include "lifeguard/runs/comparison.hpp"
 
 namespace lifeguard {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "cli/svg_chart.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/report_data.hpp"
+#include "lifeguard/report/report_data.hpp"
 
 namespace lifeguard {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "cli/exit_codes.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/policy_export.hpp"
-#include "lifeguard/experiment/run_check.hpp"
-#include "lifeguard/experiment/run_summary.hpp"
-#include "lifeguard/rollout/kernel.hpp"
+#include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/runs/run_summary.hpp"
+#include "lifeguard/trajectories/kernel.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/projection_problem.hpp"
+#include "lifeguard/runs/projection_problem.hpp"
 
 namespace lifeguard {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cli/page.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/report_data.hpp"
+#include "lifeguard/report/report_data.hpp"
 
 namespace lifeguard {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/progress.hpp"
-#include "lifeguard/experiment/reproduction.hpp"
+#include "lifeguard/paper/reproduction.hpp"
 
 namespace lifeguard {
 namespace {

@@ -11,8 +11,9 @@
 #include "cli/exit_codes.hpp"
 #include "cli/progress.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/run.hpp"
-#include "lifeguard/experiment/run_summary.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_summary.hpp"
 
 namespace lifeguard {
 namespace {
@@ -55,7 +56,7 @@ void play_and_report(const std::filesystem::path& path, long total, const RunArg
                      Play play) {
   watch_for_stop();
   Progress progress(total, arguments.quiet);
-  double cost = std::numeric_limits<double>::quiet_NaN();
+  double cost = kNaN;
   RunOptions options;
   options.after_round = [&](const Run& run, const RoundOutcome& outcome) {
     if (outcome.evaluation) cost = outcome.evaluation->costs.mean();

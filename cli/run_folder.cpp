@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/experiment/report_data.hpp"
-#include "lifeguard/experiment/report_run.hpp"
-#include "lifeguard/experiment/run_file.hpp"
+#include "lifeguard/report/report_data.hpp"
+#include "lifeguard/report/report_run.hpp"
+#include "lifeguard/runs/run_file.hpp"
 
 namespace lifeguard {
 namespace {

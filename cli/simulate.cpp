@@ -16,11 +16,11 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/experiment/statistics.hpp"
-#include "lifeguard/rollout/kernel.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/family_config.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/runs/family_config.hpp"
+#include "lifeguard/runs/statistics.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/kernel.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

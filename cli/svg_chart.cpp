@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
+
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 namespace {
@@ -94,8 +95,8 @@ class Axis {
 };
 
 struct Extent {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
+  double low = kInfinity;
+  double high = -kInfinity;
   void add(double value, bool log) {
     if (!std::isfinite(value) || (log && value <= 0)) return;
     low = std::min(low, value);
@@ -236,7 +237,7 @@ std::string axes(const SvgChart& chart, const Axis& x, const Axis& y, double bot
 std::string to_svg(const SvgChart& chart) {
   Extent across;
   Extent up;
-  double lowest = std::numeric_limits<double>::infinity();  // of the lines, not of their bands
+  double lowest = kInfinity;  // of the lines, not of their bands
   for (const ChartLine& line : chart.lines) {
     for (const Point2& p : line.points) {
       across.add(p[0], chart.log_x);

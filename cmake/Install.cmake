@@ -1,13 +1,12 @@
 # Install and export, so that find_package(lifeguard) gives lifeguard::lifeguard.
 set(lifeguard_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lifeguard)
 
-install(TARGETS lifeguard EXPORT lifeguard-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lifeguard lifeguard_learner lifeguard_simulation lifeguard_runs EXPORT lifeguard-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(
   DIRECTORY lifeguard ${PROJECT_BINARY_DIR}/generated/lifeguard
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
-  PATTERN "*.hpp"
-  PATTERN "*-inl.hpp" EXCLUDE)
+  PATTERN "*.hpp")
 install(
   EXPORT lifeguard-targets
   NAMESPACE lifeguard::

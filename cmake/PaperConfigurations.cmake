@@ -10,7 +10,7 @@ endforeach()
 list(LENGTH paper_configurations count)
 file(
   CONFIGURE
-  OUTPUT ${PROJECT_BINARY_DIR}/generated/lifeguard/experiment/paper_configurations.hpp
+  OUTPUT ${PROJECT_BINARY_DIR}/generated/lifeguard/paper/paper_configurations.hpp
   CONTENT
     "#pragma once
 

@@ -12,7 +12,8 @@ function(lifeguard_enable_warnings target)
             -Woverloaded-virtual
             -Wold-style-cast
             -Wdouble-promotion
-            # GCC 12 sees these in std::string's own code.
+            # GCC 12 sees these in std::string's and Boost's own code.
+            -Wno-maybe-uninitialized
             -Wno-array-bounds
             -Wno-stringop-overflow
             -Wno-stringop-overread

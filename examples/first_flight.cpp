@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
 
 int main() {
   using namespace lifeguard;

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <limits>
 #include <vector>
 
 #include "lifeguard/base_learners/state_baseline.hpp"
 #include "lifeguard/core/aligned.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
@@ -40,13 +40,13 @@ struct AdvantageSettings {
 
 struct AdvantageSummary {
   /// Mean over the batch of C(τ) = (1/M) Σ_m c_m.
-  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  double mean_cost = kNaN;
   double cost_error = 0;  // standard error of that mean; 0 for a single trajectory
   /// Cost-to-go per unit of advantage: the standard deviation that was divided out, 1 without
   /// normalisation, 0 if all advantages were equal.
-  double scale = std::numeric_limits<double>::quiet_NaN();
+  double scale = kNaN;
   /// Variance of the advantages over all live steps, as handed on: 1 if normalised.
-  double variance = std::numeric_limits<double>::quiet_NaN();
+  double variance = kNaN;
   long live_steps = 0;
 };
 

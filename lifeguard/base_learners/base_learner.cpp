@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/base_learners/weighted_likelihood.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_input(const Trajectories& t, const GaussianPolicy& played, double visit,
                  const BaseLearnerSettings& settings) {

@@ -9,7 +9,7 @@
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 

@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
-#include "lifeguard/core/lane_math-inl.hpp"
+#include "lifeguard/core/lane_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace lifeguard {

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 

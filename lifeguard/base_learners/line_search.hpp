@@ -1,10 +1,9 @@
 #pragma once
 
-#include <limits>
-
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
@@ -12,9 +11,9 @@ struct LineSearchResult {
   /// no_signal if the batch has no direction to search along; then the numbers stay NaN.
   RoundLossStatus status = RoundLossStatus::not_run;
   /// The radius with the lowest importance-weighted cost, in nats over a whole trajectory.
-  double trust_region = std::numeric_limits<double>::quiet_NaN();
+  double trust_region = kNaN;
   /// The step along the direction of the base learner that this is.
-  double step = std::numeric_limits<double>::quiet_NaN();
+  double step = kNaN;
 };
 
 /// The line search for the step, as the paper does it: once, after a few trajectories

@@ -1,9 +1,9 @@
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 
-#include <limits>
 #include <numeric>
 
 #include "lifeguard/base_learners/batch_kernels.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
@@ -107,7 +107,7 @@ ReturnRegression regress_returns(const PolicyGradient& scores, const double* ret
   if (!(normal.trace() > 0)) {  // no scores at all; NaN is the caller's to find
     direction.setZero();
     result.damped = true;
-    result.residual_variance = std::numeric_limits<double>::quiet_NaN();
+    result.residual_variance = kNaN;
     return result;
   }
   result.damped = factorise_damped(normal, relative_damping, factor);
@@ -122,8 +122,7 @@ ReturnRegression regress_returns(const PolicyGradient& scores, const double* ret
     unexplained += residual * residual;
   }
   const double freedom = static_cast<double>(n) - static_cast<double>(size) - 1.0;
-  result.residual_variance =
-      freedom > 0 ? unexplained / freedom : std::numeric_limits<double>::quiet_NaN();
+  result.residual_variance = freedom > 0 ? unexplained / freedom : kNaN;
   return result;
 }
 

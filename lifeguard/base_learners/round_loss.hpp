@@ -1,7 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <limits>
+
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
@@ -25,24 +26,24 @@ struct RoundLoss {
 
   Eigen::MatrixXd curvature;  // G: F × F, symmetric, positive definite
   Eigen::VectorXd target;     // α⁺: A·F entries
-  double constant = std::numeric_limits<double>::quiet_NaN();
+  double constant = kNaN;
 
   /// Where the data were gathered.
   Eigen::VectorXd played;  // α_j: A·F entries
   int trajectories = 0;
   /// Mean over the batch of C(τ) = (1/M) Σ_m c_m, exploration noise included.
-  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  double mean_cost = kNaN;
   /// The standard error of that mean over the batch's trajectories; 0 for a single one.
   double cost_error = 0;
   /// Estimate of ∂E[C(τ)]/∂α at α_j, in units of cost whether or not advantages are normalised.
   Eigen::VectorXd cost_gradient;
   /// q = gᵀ F⁻¹ g of that gradient g, with the Fisher information F of one whole trajectory.
-  double natural_norm_squared = std::numeric_limits<double>::quiet_NaN();
+  double natural_norm_squared = kNaN;
   /// The estimated part of q that is sampling noise, as a share of q; 1 or more means all of it.
-  double noise_share = std::numeric_limits<double>::quiet_NaN();
+  double noise_share = kNaN;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
   /// divergence over a trajectory, in nats.
-  double step_kl = std::numeric_limits<double>::quiet_NaN();
+  double step_kl = kNaN;
 
   int features() const { return static_cast<int>(curvature.rows()); }
   int actions() const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lifeguard/core/aligned.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lifeguard/base_learners/exponential.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/core/lane_math-inl.hpp"
+#include "lifeguard/core/lane_math.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
@@ -72,7 +72,7 @@ ImportanceLine::Point ImportanceLine::at(double step) const {
 
 double line_search_step(const ImportanceLine& line, const StepSettings& settings, double radius,
                         double direction_curvature) {
-  double best = std::numeric_limits<double>::infinity();
+  double best = kInfinity;
   double chosen = 0;
   for (int k = 0; k < settings.line_search_candidates; ++k) {
     const double step = std::sqrt(2.0 * radius / direction_curvature);

@@ -1,16 +1,16 @@
 #include "lifeguard/base_learners/weighted_likelihood.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "lifeguard/base_learners/exponential.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
 void likelihood_weights(const Trajectories& t, const double* advantages, double temperature,
                         AlignedVector<double>& weights) {
   weights.assign(static_cast<std::size_t>(t.steps()) * t.stride(), 0.0);
-  double lowest = std::numeric_limits<double>::infinity();
+  double lowest = kInfinity;
   double live = 0;
   for (int m = 0; m < t.steps(); ++m) {
     const double* row = advantages + static_cast<std::size_t>(m) * t.stride();

@@ -2,7 +2,7 @@
 
 #include "lifeguard/core/aligned.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 

@@ -2,7 +2,7 @@
 
 #include <Random123/philox.h>
 
-#include "lifeguard/core/lane_math-inl.hpp"
+#include "lifeguard/core/lane_math.hpp"
 
 namespace lifeguard {
 

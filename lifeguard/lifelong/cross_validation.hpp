@@ -2,14 +2,14 @@
 
 #include <Eigen/Core>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
@@ -38,7 +38,7 @@ struct CrossValidationSettings {
 struct CrossValidationResult {
   /// The number of columns with the lowest cost; the smallest of equals.
   int basis_size = 0;
-  double cost = std::numeric_limits<double>::quiet_NaN();
+  double cost = kNaN;
   /// Mean cost over the held-out tasks, for each basis size of the settings in turn.
   std::vector<double> costs;
 };

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
-#include <limits>
 #include <ostream>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/lifelong/saved_state.hpp"
-#include "lifeguard/safety/feasibility.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
+#include "lifeguard/safety/sets/saved_safe_set.hpp"
 
 namespace lifeguard {
 
@@ -184,7 +184,7 @@ void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set
   losses_.emplace_back(features(), parameters());
   gradients_.emplace_back(features(), parameters());
   lowest_costs_.conservativeResize(tasks() + 1);
-  lowest_costs_(tasks()) = std::numeric_limits<double>::infinity();
+  lowest_costs_(tasks()) = kInfinity;
   takes_part_.conservativeResize(tasks() + 1);
   takes_part_(tasks()) = 1;
   lowest_policies_.conservativeResize(parameters(), tasks() + 1);

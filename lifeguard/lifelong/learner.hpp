@@ -15,7 +15,7 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
-#include "lifeguard/safety/metric_projection.hpp"
+#include "lifeguard/safety/solve/metric_projection.hpp"
 
 namespace lifeguard {
 

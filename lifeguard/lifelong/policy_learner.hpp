@@ -2,19 +2,19 @@
 
 #include <Eigen/Core>
 #include <iosfwd>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
-#include "lifeguard/lifelong/adaptation.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
-#include "lifeguard/lifelong/saved_state.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
@@ -36,12 +36,12 @@ struct RoundRecord {
   std::string_view task;  // valid as long as the learner
   long round = 0;         // counts from 1
   long visit = 0;         // to this task, counts from 1
-  double mean_cost = std::numeric_limits<double>::quiet_NaN();
+  double mean_cost = kNaN;
   /// l_j at the policy that was played, and at the task's policy after the round.
-  double loss_before = std::numeric_limits<double>::quiet_NaN();
-  double loss_after = std::numeric_limits<double>::quiet_NaN();
-  double step_kl = std::numeric_limits<double>::quiet_NaN();
-  double noise_share = std::numeric_limits<double>::quiet_NaN();
+  double loss_before = kNaN;
+  double loss_after = kNaN;
+  double step_kl = kNaN;
+  double noise_share = kNaN;
   /// What kept the policies safe; not run for learners without constraints.
   SafeguardRecord safeguard;
 };

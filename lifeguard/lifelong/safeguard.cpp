@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lifeguard/safety/safety_view.hpp"
+#include "lifeguard/safety/prove/safety_view.hpp"
 
 namespace lifeguard {
 namespace {

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
-#include "lifeguard/safety/certificate.hpp"
-#include "lifeguard/safety/projection.hpp"
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
 
 namespace lifeguard {
 
@@ -21,11 +21,11 @@ struct SafeguardRecord {
   int alternations = 0;
   long iterations = 0;  // of all solver steps
   /// The smallest margin over all rows and slack limits of all tasks, a lower bound; and where.
-  double worst_margin = std::numeric_limits<double>::quiet_NaN();
+  double worst_margin = kNaN;
   int worst_task = -1;
   std::string_view worst_row;  // its name; valid until the task's safe set changes
-  double retraction = std::numeric_limits<double>::quiet_NaN();
-  double seconds = std::numeric_limits<double>::quiet_NaN();
+  double retraction = kNaN;
+  double seconds = kNaN;
 };
 
 /// Keeps the knowledge of a learner inside the safe sets of all its tasks. Knowledge enters as the

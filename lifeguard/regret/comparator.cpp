@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/safety/coefficient_step.hpp"
+#include "lifeguard/safety/solve/coefficient_step.hpp"
 
 namespace lifeguard {
 

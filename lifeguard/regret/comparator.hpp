@@ -1,9 +1,9 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <limits>
 
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
@@ -36,9 +36,9 @@ enum class ComparatorStatus {
 struct ComparatorResult {
   ComparatorStatus status = ComparatorStatus::not_run;
   Eigen::VectorXd alpha;  // in the safe set
-  double value = std::numeric_limits<double>::quiet_NaN();
+  double value = kNaN;
   /// No policy of the safe set has a lower sum, up to rounding: the dual value at the multipliers.
-  double lower_bound = std::numeric_limits<double>::quiet_NaN();
+  double lower_bound = kNaN;
   Eigen::VectorXd multipliers;  // λ ≥ 0, one for each row
   double ball_multiplier = 0;   // ν ≥ 0 of the slack limit
 };

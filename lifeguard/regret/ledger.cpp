@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/lifelong/saved_state.hpp"
-#include "lifeguard/safety/feasibility.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
+#include "lifeguard/safety/sets/saved_safe_set.hpp"
 
 namespace lifeguard {
 

@@ -2,13 +2,13 @@
 
 #include <Eigen/Core>
 #include <iosfwd>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/regret/comparator.hpp"
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
@@ -29,9 +29,9 @@ struct SurrogateRegret {
   std::vector<TaskRegret> tasks;
   long rounds = 0;
   double played = 0;
-  double least = std::numeric_limits<double>::quiet_NaN();
+  double least = kNaN;
   /// What to quote: the regret is not more than this.
-  double most = std::numeric_limits<double>::quiet_NaN();
+  double most = kNaN;
 };
 
 /// Sums round losses at the policies that were played, and what is needed to find the best policies

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A base learner may have damped the curvature by this part of its mean diagonal.
 constexpr double kDamping = 1 + 1e-5;
 

@@ -3,13 +3,13 @@
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/knowledge.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
@@ -26,9 +26,9 @@ struct TheoremSettings {
 
 /// A quantity of a lemma: as measured, the corrected bound, and the bound as the paper prints it.
 struct BoundedQuantity {
-  double measured = std::numeric_limits<double>::quiet_NaN();
-  double bound = std::numeric_limits<double>::quiet_NaN();
-  double printed = std::numeric_limits<double>::quiet_NaN();
+  double measured = kNaN;
+  double bound = kNaN;
+  double printed = kNaN;
 };
 
 /// The lemmas at one round. docs/regret.md proves the bounds. a bounds ‖α_t‖ over the safe sets of
@@ -43,12 +43,12 @@ struct LemmaValues {
   BoundedQuantity knowledge;
   /// Lemma 4: ‖f̂‖ ≤ γ₁(1 + γ₂) + δ_l.
   BoundedQuantity linearised;
-  double gamma1 = std::numeric_limits<double>::quiet_NaN();
-  double gamma2 = std::numeric_limits<double>::quiet_NaN();
-  double delta = std::numeric_limits<double>::quiet_NaN();  // bound on |l|
-  double printed_gamma1 = std::numeric_limits<double>::quiet_NaN();
-  double printed_gamma2 = std::numeric_limits<double>::quiet_NaN();
-  double excess = std::numeric_limits<double>::quiet_NaN();  // l(α) - min l; 0 without signal
+  double gamma1 = kNaN;
+  double gamma2 = kNaN;
+  double delta = kNaN;  // bound on |l|
+  double printed_gamma1 = kNaN;
+  double printed_gamma2 = kNaN;
+  double excess = kNaN;  // l(α) - min l; 0 without signal
 
   /// Whether each measured quantity is at most its bound.
   bool hold() const;
@@ -72,8 +72,8 @@ struct TheoremReport {
   double excess = 0;
   /// (Ω₀(u) - Ω₀(θ₁))/η + η/(4 min μ) Σ_j γ₁², the corrected theorem. For losses linear in θ over
   /// a convex set; (L, S) is neither, see docs/regret.md.
-  double regret_bound = std::numeric_limits<double>::quiet_NaN();
-  double printed_regret_bound = std::numeric_limits<double>::quiet_NaN();
+  double regret_bound = kNaN;
+  double printed_regret_bound = kNaN;
 };
 
 /// Evaluates the lemmas from a run's own data. For losses whose curvature is a mean of ΦΦᵀ/σ²

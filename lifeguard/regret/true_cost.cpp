@@ -5,10 +5,10 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/coefficient_step.hpp"
-#include "lifeguard/safety/feasibility.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
+#include "lifeguard/safety/solve/coefficient_step.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 

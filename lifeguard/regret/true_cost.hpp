@@ -2,11 +2,11 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "lifeguard/safety/safe_set.hpp"
-#include "lifeguard/tasks/task.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -38,8 +38,8 @@ enum class BestPolicyStatus {
 struct BestPolicy {
   BestPolicyStatus status = BestPolicyStatus::not_run;
   Eigen::VectorXd alpha;  // in the safe set
-  double cost = std::numeric_limits<double>::quiet_NaN();
-  double candidate_cost = std::numeric_limits<double>::quiet_NaN();  // before the search
+  double cost = kNaN;
+  double candidate_cost = kNaN;  // before the search
 };
 
 struct BestPolicySettings {

@@ -1,10 +1,10 @@
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "lifeguard/base_learners/weighted_likelihood.hpp"
@@ -16,8 +16,6 @@ namespace lifeguard {
 namespace {
 
 using testing::LinearSystem;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 const LinearSystem& example() {
   static const LinearSystem system = LinearSystem::example();
@@ -133,7 +131,7 @@ TEST_P(EveryMethod, BadInputThrowsAndLeavesTheLossAlone) {
     EXPECT_EQ(loss.played, before.played);
     EXPECT_EQ(loss.status, before.status);
   };
-  for (const double bad : {kNaN, std::numeric_limits<double>::infinity()}) {
+  for (const double bad : {kNaN, kInfinity}) {
     Trajectories t = good;
     t.feature(3, 4, 1) = bad;
     rejects(t, example_policy(), 0, s, "feature (trajectory 3, step 4, column 1)");

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lifeguard/base_learners/base_learner.hpp"
-#include "lifeguard/rollout/kernel.hpp"
+#include "lifeguard/trajectories/kernel.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
 namespace lifeguard {

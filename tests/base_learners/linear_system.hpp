@@ -7,7 +7,7 @@
 
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard::testing {
 

@@ -7,7 +7,7 @@
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/exponential.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
-#include "lifeguard/rollout/rollout.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
 namespace lifeguard {

@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include <lifeguard/rollout/rollout.hpp>
-#include <lifeguard/tasks/family_config.hpp>
-#include <lifeguard/tasks/lqr.hpp>
+#include <lifeguard/runs/family_config.hpp>
+#include <lifeguard/systems/lqr.hpp>
+#include <lifeguard/trajectories/rollout.hpp>
 #include <lifeguard/version.hpp>
 
 int main() {

@@ -1,8 +1,7 @@
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 #include "tests/support/invalid_input.hpp"
 
@@ -11,9 +10,7 @@ namespace {
 
 using testing::expect_invalid;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
+constexpr double kNan = kNaN;
 TEST(Check, MessageNamesFieldValueAndRule) {
   const InvalidInput error("mass_kilograms", "-1", "must be finite and greater than 0");
   EXPECT_STREQ(error.what(), "mass_kilograms = -1: must be finite and greater than 0");

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/custom_system.hpp"
+#include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

@@ -13,9 +13,9 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard {

@@ -5,9 +5,9 @@
 
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {

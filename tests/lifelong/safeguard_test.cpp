@@ -10,8 +10,8 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/safety/checker.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/synthetic_losses.hpp"
 

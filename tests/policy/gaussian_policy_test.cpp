@@ -1,8 +1,7 @@
 #include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 #include "tests/support/invalid_input.hpp"
 
@@ -11,9 +10,7 @@ namespace {
 
 using testing::expect_invalid;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
+constexpr double kNan = kNaN;
 Eigen::MatrixXd two_by_three() {
   Eigen::MatrixXd gains(2, 3);
   gains << 1, 2, 3,  //

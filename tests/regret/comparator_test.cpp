@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlopt.hpp>
 
-#include "lifeguard/safety/feasibility.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard {

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
-#include "lifeguard/tasks/family.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/synthetic_losses.hpp"

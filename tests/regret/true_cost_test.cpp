@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "lifeguard/rollout/rollout.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
 
 namespace lifeguard {

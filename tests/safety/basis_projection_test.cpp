@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "lifeguard/safety/basis_step.hpp"
-#include "lifeguard/safety/coefficient_step.hpp"
+#include "lifeguard/safety/solve/basis_step.hpp"
+#include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "tests/support/projection_problems.hpp"
 
 namespace lifeguard {

@@ -1,4 +1,5 @@
-#include "lifeguard/safety/certificate.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +9,9 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/checker.hpp"
-#include "lifeguard/safety/fingerprint.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/exact.hpp"
 
 namespace lifeguard {
@@ -19,8 +20,6 @@ namespace {
 using test::exact;
 using test::Rational;
 using ::testing::HasSubstr;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A learner's knowledge, as the view sees it.
 struct Knowledge {

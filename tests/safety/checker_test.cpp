@@ -1,4 +1,5 @@
-#include "lifeguard/safety/checker.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,15 +9,13 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
 
 namespace lifeguard {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<FindingKind> kinds(const Findings& findings) {
   std::vector<FindingKind> result;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlopt.hpp>
 
-#include "lifeguard/safety/coefficient_step.hpp"
+#include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "tests/support/projection_problems.hpp"
 
 namespace lifeguard {

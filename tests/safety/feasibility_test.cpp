@@ -1,4 +1,5 @@
-#include "lifeguard/safety/feasibility.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/exact.hpp"
 
 namespace lifeguard {
@@ -19,8 +20,6 @@ using test::Rational;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<std::string> numbered(int count) {
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-#include "lifeguard/safety/gain_cloud.hpp"
+#include "lifeguard/safety/sets/gain_cloud.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/checker.hpp"
-#include "lifeguard/safety/feasibility.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
 
 namespace lifeguard {
 namespace {

@@ -1,11 +1,11 @@
-#include "lifeguard/safety/metric_projection.hpp"
+#include "lifeguard/safety/solve/metric_projection.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/regret/comparator.hpp"
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/projection_problems.hpp"
 
 namespace lifeguard {

@@ -1,4 +1,4 @@
-#include "lifeguard/safety/paper_projection.hpp"
+#include "lifeguard/safety/solve/paper_projection.hpp"
 
 #include <gtest/gtest.h>
 

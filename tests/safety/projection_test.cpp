@@ -1,4 +1,4 @@
-#include "lifeguard/safety/projection.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "lifeguard/safety/safe_set_builders.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Draws in the order they are asked for.
 class Draws {

@@ -1,4 +1,5 @@
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +18,6 @@ using test::exact_margin;
 using test::exact_squared_slack;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 SafeSet unit_square() {
   Eigen::MatrixXd a(4, 2);

@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <boost/multiprecision/cpp_int.hpp>
 
-#include "lifeguard/safety/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard::test {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/verification.hpp"
+#include "lifeguard/safety/prove/verification.hpp"
 
 namespace lifeguard::testing {
 

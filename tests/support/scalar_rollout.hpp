@@ -12,7 +12,7 @@
 #include <numbers>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/rollout/rollout.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::testing {
 

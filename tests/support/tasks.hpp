@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/tasks/family.hpp"
-#include "lifeguard/tasks/task.hpp"
+#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard::testing {
 

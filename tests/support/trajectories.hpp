@@ -7,8 +7,8 @@
 #include <string>
 
 #include "lifeguard/policy/gaussian_policy.hpp"
-#include "lifeguard/rollout/trajectories.hpp"
-#include "lifeguard/tasks/lqr.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 #include "tests/support/tasks.hpp"
 
 namespace lifeguard::testing {

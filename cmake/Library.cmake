@@ -1,0 +1,31 @@
+# lifeguard_add_library(NAME FOLDERS ... [FILES ...] PUBLIC ... PRIVATE ...) makes lifeguard_NAME,
+# seen by users as lifeguard::NAME, from every .cpp of these folders under lifeguard/ and from single
+# files of others.
+function(lifeguard_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;FILES;PUBLIC;PRIVATE")
+  set(sources ${arg_FILES})
+  list(TRANSFORM sources PREPEND lifeguard/)
+  foreach(folder ${arg_FOLDERS})
+    file(GLOB found CONFIGURE_DEPENDS lifeguard/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  set(target lifeguard_${name})
+  add_library(${target} STATIC ${sources})
+  add_library(lifeguard::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(
+    ${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  # Contraction into fused multiply-adds depends on the processor a file is compiled for. Without it
+  # every SIMD target, and every machine, computes the same bits.
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  # These are compiled once for each SIMD target, or include C headers full of macros.
+  set_source_files_properties(
+    lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
+    lifeguard/safety/solve/paper_projection.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_precompile_headers(${target} PRIVATE <Eigen/Dense> <fmt/format.h>)
+  lifeguard_enable_warnings(${target})
+endfunction()

@@ -1,0 +1,68 @@
+#include "lifeguard/base_learners/adaptation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lifeguard/core/check.hpp"
+
+namespace lifeguard {
+
+void AdaptationSettings::validate() const {
+  require(failure_horizon == 0 || failure_horizon >= 1, "failure_horizon", failure_horizon,
+          "must be 0 or at least 1");
+  require_not_negative("trust_region_per_step", trust_region_per_step);
+  require_not_negative("sure_noise_share", sure_noise_share);
+  require_not_negative("newton_limit", newton_limit);
+}
+
+BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
+                            const AdaptationSettings& adaptation,
+                            const Trajectories& trajectories) {
+  BaseLearnerSettings settings = base_learner;
+  long live = 0;
+  int failed = 0;
+  for (int i = 0; i < trajectories.count(); ++i) {
+    live += trajectories.length(i);
+    failed += trajectories.length(i) < trajectories.steps() ? 1 : 0;
+  }
+  if (live <= 0) return settings;
+  if (adaptation.failure_horizon > 0) {
+    const double share = static_cast<double>(failed) / trajectories.count();
+    settings.advantages.discount = 1 - ((1 - share) * (1 - base_learner.advantages.discount) +
+                                        share / adaptation.failure_horizon);
+  }
+  if (adaptation.trust_region_per_step > 0) {
+    settings.step.trust_region =
+        adaptation.trust_region_per_step * static_cast<double>(live) / trajectories.count();
+  }
+  return settings;
+}
+
+double action_curvature(const Trajectories& t, const PolicyGradient& gradient) {
+  long live = 0;
+  for (int i = 0; i < t.count(); ++i) live += t.length(i);
+  const double samples = static_cast<double>(std::max(1L, live)) * t.actions();
+  return std::max(gradient.bend / samples, 2 * std::sqrt(2 / samples));
+}
+
+void adapt_step(const AdaptationSettings& adaptation, double radius,
+                const Trajectories& trajectories, const PolicyGradient& gradient, RoundLoss& loss) {
+  if (loss.status == RoundLossStatus::no_signal) return;
+  double scale = 1;
+  if (adaptation.sure_noise_share > loss.noise_share && loss.noise_share > 0) {
+    scale = std::sqrt(adaptation.sure_noise_share / loss.noise_share);
+  }
+  if (adaptation.newton_limit > 0) {
+    // ĝᵀF⁻¹ĝ in units of the advantages.
+    const double cost_unit = loss.cost_gradient.norm() / gradient.gradient.norm();
+    const double q = loss.natural_norm_squared / (cost_unit * cost_unit);
+    const double trust_step = std::sqrt(2 * radius / q);
+    const double newton_step = adaptation.newton_limit / action_curvature(trajectories, gradient);
+    scale = std::min(scale, newton_step / trust_step);
+  }
+  if (scale == 1) return;
+  loss.target = loss.played + scale * (loss.target - loss.played);
+  loss.step_kl *= scale * scale;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,171 @@
+#include "lifeguard/paper/reproduction.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/paper/paper_configurations.hpp"
+#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/setting.hpp"
+
+namespace lifeguard {
+namespace {
+
+std::vector<Figure> chosen_figures(const ReproductionOptions& options) {
+  if (options.figures.empty()) return paper_figures();
+  std::vector<Figure> chosen;
+  std::vector<std::string> names;
+  for (const Figure& figure : paper_figures()) names.push_back(figure.name);
+  for (const std::string& name : options.figures) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    require(found != names.end(), "figure", name,
+            fmt::format("must be one of {}", fmt::join(names, ", ")));
+    chosen.push_back(paper_figures()[static_cast<std::size_t>(found - names.begin())]);
+  }
+  return chosen;
+}
+
+ExperimentConfig figure_configuration(const Figure& figure, const ReproductionOptions& options) {
+  const std::string text = paper_configuration(figure.name);
+  std::vector<std::string> overrides;
+  if (options.quick) {
+    const int rounds = parse_config(text, figure.name + ".toml").rounds;
+    overrides = {"experiment.seeds=2", "evaluation.start_states=25", "evaluation.spacing=0.1",
+                 fmt::format("experiment.rounds={}", std::min(rounds, 60))};
+  }
+  if (options.seeds > 0) overrides.push_back(fmt::format("experiment.seeds={}", options.seeds));
+  return parse_config(text, figure.name + ".toml", overrides);
+}
+
+/// The policies that a run played, one after the other.
+std::vector<std::vector<double>> path_of(const RunReader& run) {
+  std::vector<std::vector<double>> path;
+  for (const StoredRound& round : run.rounds()) {
+    path.emplace_back(round.played.begin(), round.played.end());
+  }
+  return path;
+}
+
+/// How much longer the way was than the distance between its ends.
+double detour(const std::vector<std::vector<double>>& path) {
+  const auto distance = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double squares = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(squares);
+  };
+  double length = 0;
+  for (std::size_t i = 1; i < path.size(); ++i) length += distance(path[i], path[i - 1]);
+  return length / distance(path.back(), path.front());
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  require(file.good(), "folder", path.string(), "must be a file that can be written");
+}
+
+}  // namespace
+
+const std::vector<Figure>& paper_figures() {
+  static const std::vector<Figure> figures = {
+      {"mass-spring", FigureKind::performance, "Performance, simple mass"},
+      {"cart-pole", FigureKind::performance, "Performance, cart-pole"},
+      {"wide-mass-spring", FigureKind::performance, "Performance, simple mass, wide family"},
+      {"wide-cart-pole", FigureKind::performance, "Performance, cart-pole, wide family"},
+      {"path-mass-spring", FigureKind::path, "Path against the safe region, simple mass"},
+      {"path-cart-pole", FigureKind::path, "Path against the safe region, cart-pole"},
+      {"quadrotor", FigureKind::performance, "Performance, quadrotor"},
+      {"until-safe-mass-spring", FigureKind::until_safe, "Observations until safe, simple mass"},
+      {"until-safe-cart-pole", FigureKind::until_safe, "Observations until safe, cart-pole"},
+      {"until-safe-quadrotor", FigureKind::until_safe, "Observations until safe, quadrotor"},
+      {"spectrum-mass-spring", FigureKind::spectrum, "Robustness to p and q, simple mass"},
+      {"spectrum-cart-pole", FigureKind::spectrum, "Robustness to p and q, cart-pole"},
+      {"spectrum-quadrotor", FigureKind::spectrum, "Robustness to p and q, quadrotor"},
+  };
+  return figures;
+}
+
+std::string paper_configuration(const std::string& name) {
+  for (const PaperConfiguration& configuration : kPaperConfigurations) {
+    if (configuration.name == name) return std::string(configuration.text);
+  }
+  throw InvalidInput("figure", name, "must be one whose configuration is in configs/paper");
+}
+
+std::vector<FigureResult> reproduce(const ReproductionOptions& options) {
+  std::vector<FigureResult> results;
+  for (const Figure& figure : chosen_figures(options)) {
+    FigureResult result;
+    result.figure = figure;
+    result.config = figure_configuration(figure, options);
+    if (options.before_figure) {
+      options.before_figure(figure,
+                            static_cast<long>(result.config.methods.size()) * result.config.seeds);
+    }
+    ComparisonOptions comparison;
+    comparison.folder = options.folder / figure.name;
+    comparison.threads = options.threads;
+    comparison.after_run = options.after_run;
+    comparison.stop = options.stop;
+    result.comparison = compare_methods(result.config, comparison);
+    if (figure.kind == FigureKind::path) {
+      for (const std::string& method : result.config.methods) {
+        std::vector<double> detours;
+        for (int s = 0; s < result.config.seeds; ++s) {
+          const auto path = path_of(RunReader(
+              comparison.folder / fmt::format("{}-{}.run", method, result.config.seed + s)));
+          detours.push_back(detour(path));
+          if (s == 0) result.paths.push_back(path);
+        }
+        result.detours.push_back(mean_interval(detours));
+      }
+    }
+    write_file(options.folder / (figure.name + ".json"), figure_to_json(result).dump(1));
+    results.push_back(std::move(result));
+  }
+  write_file(options.folder / "claims.json", claims_to_json(judge_claims(results)).dump(1));
+  write_file(options.folder / "results.md", results_page(results));
+  return results;
+}
+
+nlohmann::ordered_json figure_to_json(const FigureResult& result) {
+  nlohmann::ordered_json json = comparison_to_json(result.config, result.comparison);
+  json["figure"] = result.figure.name;
+  json["title"] = result.figure.title;
+  for (std::size_t m = 0; m < result.config.methods.size(); ++m) {
+    nlohmann::ordered_json& method = json["methods"][m];
+    const std::vector<RunSummary>& runs = result.comparison.runs[m];
+    // All seeds are evaluated at the same rounds.
+    nlohmann::ordered_json curve;
+    curve["rounds"] = runs.front().rounds;
+    for (std::size_t i = 0; i < runs.front().rounds.size(); ++i) {
+      std::vector<double> costs;
+      for (const RunSummary& run : runs) costs.push_back(run.costs[i]);
+      const MeanInterval cost = mean_interval(costs);
+      curve["mean"].push_back(cost.mean);
+      curve["ci95"].push_back(cost.ci95);
+    }
+    method["cost"] = std::move(curve);
+    if (!result.detours.empty()) method["detour"] = result.detours[m].mean;
+    if (!result.paths.empty()) method["path"] = result.paths[m];
+  }
+  if (result.figure.kind == FigureKind::path) {
+    const Setting setting = draw_setting(result.config);
+    const SafeSet& set = setting.safe_sets.front();
+    json["safe_region"]["rows"] = set.names();
+    for (int row = 0; row < set.rows(); ++row) {
+      const Eigen::VectorXd a = set.coefficients().row(row);
+      json["safe_region"]["A"].push_back(std::vector<double>(a.begin(), a.end()));
+      json["safe_region"]["b"].push_back(set.limits()(row));
+    }
+  }
+  return json;
+}
+
+}  // namespace lifeguard

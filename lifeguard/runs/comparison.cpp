@@ -1,0 +1,163 @@
+#include "lifeguard/runs/comparison.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/systems/lqr.hpp"
+
+namespace lifeguard {
+namespace {
+
+/// What LQR costs on a seed's tasks; infinity if its gains are not allowed everywhere.
+double lqr_cost(const ExperimentConfig& config) {
+  const Setting setting = draw_setting(config);
+  double sum = 0;
+  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
+    const Eigen::VectorXd gains = parameters_from_gains(lqr_gains(setting.tasks[t]));
+    if (margins(setting.safe_sets[t], gains).worst() < 0) {
+      return kInfinity;
+    }
+    sum += evaluation_cost(config, setting.tasks[t], gains);
+  }
+  return sum / config.tasks;
+}
+
+RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& options) {
+  RunOptions run_options;
+  run_options.commit_seconds = 1;
+  run_options.after_round = [&](const Run&, const RoundOutcome&) {
+    return !options.stop || !options.stop();
+  };
+  if (options.folder.empty()) {
+    RunSummary summary = play_in_memory(config, run_options.after_round);
+    if (!summary.finished) throw RunsStopped{};
+    return summary;
+  }
+  const std::filesystem::path path =
+      options.folder / fmt::format("{}-{}.run", config.method, config.seed);
+  const RunStatus status = std::filesystem::exists(path) ? resume_run(path, run_options)
+                                                         : start_run(config, path, run_options);
+  if (status == RunStatus::stopped) throw RunsStopped{};
+  const RunReader reader(path);
+  if (effective_values(reader.header().config) != effective_values(config)) {
+    throw RunFileError(path.string() + " holds a run with other settings; choose another folder");
+  }
+  return summarise(reader);
+}
+
+// What is not a number is written as null.
+nlohmann::ordered_json interval(const MeanInterval& value) {
+  return {{"mean", value.mean}, {"ci95", value.ci95}};
+}
+
+}  // namespace
+
+Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options) {
+  const auto methods = static_cast<int>(config.methods.size());
+  // All configurations are made before anything runs, so that a mistake in a variant costs nothing.
+  std::vector<ExperimentConfig> configs;
+  for (int job = 0; job < methods * config.seeds; ++job) {
+    configs.push_back(configuration_of(config,
+                                       config.methods[static_cast<std::size_t>(job % methods)],
+                                       config.seed + job / methods));
+  }
+  std::vector<std::vector<RunSummary>> runs(config.methods.size());
+  for (auto& of_method : runs) of_method.resize(static_cast<std::size_t>(config.seeds));
+  std::mutex mutex;
+  long done = 0;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    tbb::parallel_for(0, methods * config.seeds, 1, [&](int job) {
+      runs[static_cast<std::size_t>(job % methods)][static_cast<std::size_t>(job / methods)] =
+          run_or_read(configs[static_cast<std::size_t>(job)], options);
+      const std::lock_guard lock(mutex);
+      ++done;
+      if (options.after_run) options.after_run(done, static_cast<long>(methods) * config.seeds);
+    });
+  });
+  return summarise_runs(config, std::move(runs));
+}
+
+Comparison summarise_runs(const ExperimentConfig& config,
+                          std::vector<std::vector<RunSummary>> runs) {
+  Comparison comparison;
+  comparison.runs = std::move(runs);
+  for (int s = 0; s < config.seeds; ++s) {
+    double best = lqr_cost(configuration_of(config, config.methods.front(), config.seed + s));
+    for (const auto& of_method : comparison.runs) {
+      const RunSummary& run = of_method[static_cast<std::size_t>(s)];
+      for (std::size_t i = 0; i < run.costs.size(); ++i) {
+        if (run.least_margins[i] >= 0) best = std::min(best, run.costs[i]);
+      }
+    }
+    comparison.best_costs.push_back(best);
+  }
+  for (std::size_t m = 0; m < config.methods.size(); ++m) {
+    MethodSummary method;
+    method.name = config.methods[m];
+    std::vector<double> rounds, means, finals, gaps, observations;
+    for (int s = 0; s < config.seeds; ++s) {
+      const RunSummary& run = comparison.runs[m][static_cast<std::size_t>(s)];
+      const double best = comparison.best_costs[static_cast<std::size_t>(s)];
+      const double improvement = run.costs.front() - best;
+      const double level = run.costs.front() - 0.9 * improvement;
+      rounds.push_back(run.rounds_to(level));
+      if (*std::min_element(run.costs.begin(), run.costs.end()) > level) ++method.never_reached;
+      means.push_back(run.mean_cost());
+      finals.push_back(run.final_cost());
+      gaps.push_back(100 * (run.final_cost() - best) / improvement);
+      if (std::isfinite(run.observations_until_safe)) {
+        observations.push_back(run.observations_until_safe);
+      }
+      method.tasks_never_safe += run.tasks_never_safe;
+      method.unsafe_policies += run.unsafe_policies;
+      method.policies_handed_out += run.policies_handed_out;
+      method.seconds += run.rollout_seconds + run.learn_seconds;
+    }
+    method.rounds_to_90_percent = mean_interval(rounds);
+    method.mean_cost = mean_interval(means);
+    method.final_cost = mean_interval(finals);
+    method.final_gap_percent = mean_interval(gaps);
+    method.observations_until_safe = mean_interval(observations);
+    comparison.methods.push_back(std::move(method));
+  }
+  return comparison;
+}
+
+nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,
+                                          const Comparison& comparison) {
+  nlohmann::ordered_json json;
+  json["experiment"] = config.name;
+  json["seeds"] = config.seeds;
+  json["rounds"] = config.rounds;
+  json["methods"] = nlohmann::ordered_json::array();
+  for (const MethodSummary& m : comparison.methods) {
+    nlohmann::ordered_json method;
+    method["name"] = m.name;
+    method["rounds_to_90_percent"] = interval(m.rounds_to_90_percent);
+    method["mean_cost"] = interval(m.mean_cost);
+    method["final_cost"] = interval(m.final_cost);
+    method["final_gap_percent"] = interval(m.final_gap_percent);
+    method["observations_until_safe"] = interval(m.observations_until_safe);
+    method["tasks_never_safe"] = m.tasks_never_safe;
+    method["never_reached"] = m.never_reached;
+    method["unsafe_policies"] = m.unsafe_policies;
+    method["policies_handed_out"] = m.policies_handed_out;
+    method["seconds"] = m.seconds;
+    json["methods"].push_back(std::move(method));
+  }
+  return json;
+}
+
+}  // namespace lifeguard

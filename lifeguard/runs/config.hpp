@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/pg_ella.hpp"
+#include "lifeguard/runs/config_keys.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/systems/family.hpp"
+
+namespace lifeguard {
+
+/// Which task a round visits.
+enum class Schedule {
+  in_turn,     // 1, 2, …, T, 1, 2, …
+  random,      // drawn uniformly, from the run's seed
+  first_only,  // always the first
+};
+
+/// How large a method's steps are. Each method has its own, since each may be tuned.
+struct StepTuning {
+  double trust_region_per_step = AdaptationSettings{}.trust_region_per_step;
+  double step_decay = RoundSettings::default_base_learner().step.decay;
+  double sure_noise_share = AdaptationSettings{}.sure_noise_share;
+  double newton_limit = AdaptationSettings{}.newton_limit;
+};
+
+/// A method under another name with some keys set, for comparisons:
+///   [variants.ours-10]
+///   method = "learner"
+///   set = ["learner.update=alternating", "learner.alternations=10"]
+struct Variant {
+  std::string name;
+  std::string method;
+  std::vector<std::string> overrides;
+};
+
+/// An experiment as a TOML file describes it: a family, its constraints, the methods, how long and
+/// how often. docs/configuration.md is generated from visit_keys().
+struct ExperimentConfig {
+  std::string name = "experiment";
+  int rounds = 300;
+  int tasks = 10;
+  int trajectories = 50;
+  int steps = 150;
+  int seed = 0;
+  int seeds = 20;
+  Schedule schedule = Schedule::in_turn;
+  /// The first policy of every task: this share of the family's mean LQR gains, mean over 100
+  /// draws.
+  double start_lqr_share = -1.0;  // negative: as suits the system
+  std::string method = "learner";
+  std::vector<std::string> methods = {"learner", "pg", "pg-ella", "shared"};
+  std::vector<Variant> variants;
+
+  int start_states = 100;
+  /// After round j the next evaluation is max(1, ⌊j · spacing⌋) rounds later, or at the last round.
+  double evaluation_spacing = 0.02;
+  bool regret = true;
+
+  Family family = mass_spring_family();
+  /// The [safe_set] table as TOML text; empty means no constraints. Its keys are those of
+  /// docs/safe_sets.md.
+  std::string safe_set_toml;
+
+  /// Common to all methods but for what StepTuning holds.
+  RoundSettings round;
+  LearnerSettings learner;
+  bool cross_validate_k = false;  // in place of learner.basis_size
+  StepTuning learner_steps, pg_steps, pg_ella_steps, shared_steps;
+  int pg_extra_trajectories = 50;
+  PgEllaSettings pg_ella;
+
+  /// What the file said, to be stored with a run: the file's name and text, and the overrides.
+  std::string source;
+  std::string source_text;
+  std::vector<std::string> overrides;
+};
+
+/// The four methods of the library.
+std::vector<std::string> method_names();
+
+/// Every key but [family] and [safe_set], which have readers of their own.
+void visit_keys(KeyVisitor& visitor, ExperimentConfig& config);
+
+/// `overrides` are "key=value" with a dotted key, e.g. "learner.k=4"; a value that is not TOML is
+/// taken as text. Throws InvalidInput naming file, line, key, value and rule; unknown keys are
+/// errors. The safe set of the first drawn task is built once, so that mistakes in it are found.
+ExperimentConfig parse_config(std::string_view toml, std::string_view source,
+                              const std::vector<std::string>& overrides = {});
+ExperimentConfig load_config(const std::filesystem::path& path,
+                             const std::vector<std::string>& overrides = {});
+
+/// The configuration in which `label`, a method or a variant, runs alone with this seed.
+ExperimentConfig configuration_of(const ExperimentConfig& config, const std::string& label,
+                                  int seed);
+
+/// The safe set of one task of the experiment; all of R^d without a [safe_set] table.
+SafeSet safe_set_of(const ExperimentConfig& config, const Task& task);
+
+/// The page that docs/configuration.md holds.
+std::string configuration_reference();
+
+/// "key = value" for every key, as the run uses it.
+std::vector<std::pair<std::string, std::string>> effective_values(const ExperimentConfig& config);
+
+}  // namespace lifeguard

@@ -1,0 +1,293 @@
+// Reading a configuration: TOML text, overrides from the command line, and messages that say where.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/family_table.hpp"
+#include "lifeguard/runs/safe_set_table.hpp"
+#include "lifeguard/runs/toml.hpp"
+#include "lifeguard/systems/lqr.hpp"
+
+namespace lifeguard {
+namespace {
+
+/// "mass.toml:7: experiment.rounds", or "--set: experiment.rounds" for an override, which is merged
+/// in as a copy and a copy has no source.
+std::string located(const toml::node& node, std::string_view key) {
+  return node.source().path
+             ? fmt::format("{}:{}: {}", *node.source().path, node.source().begin.line, key)
+             : fmt::format("--set: {}", key);
+}
+
+/// Takes the values out of a table; what nobody asked for is unknown.
+class ConfigReader : public KeyVisitor {
+ public:
+  ConfigReader(const toml::table& root, std::string source)
+      : root_(root), source_(std::move(source)) {}
+
+  void section(std::string_view name, std::string_view /*meaning*/) override {
+    section_ = name;
+    sections_.insert(section_);
+    table_ = nullptr;
+    if (const toml::node* node = root_.get(name)) {
+      require(node->is_table(), located(*node, name), text_of(*node), "must be a table");
+      table_ = node->as_table();
+    }
+  }
+  void number(std::string_view key, double& value, const Range& range, std::string_view /*unit*/,
+              std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      require(node->is_number(), located(*node, path(key)), text_of(*node), "must be a number");
+      const double given = *node->value<double>();
+      require(range.contains(given), located(*node, path(key)), text_of(*node), range.rule());
+      value = given;
+    }
+  }
+  void integer(std::string_view key, int& value, const Range& range, std::string_view /*unit*/,
+               std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      require(node->is_integer(), located(*node, path(key)), text_of(*node), "must be an integer");
+      const double given = static_cast<double>(*node->value<std::int64_t>());
+      require(range.contains(given) && std::abs(given) <= 2147483647.0, located(*node, path(key)),
+              text_of(*node), range.rule());
+      value = static_cast<int>(given);
+    }
+  }
+  void flag(std::string_view key, bool& value, std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      require(node->is_boolean(), located(*node, path(key)), text_of(*node),
+              "must be true or false");
+      value = *node->value<bool>();
+    }
+  }
+  void text(std::string_view key, std::string& value, std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      require(node->is_string() && !node->value<std::string>()->empty(), located(*node, path(key)),
+              text_of(*node), "must be a text that is not empty");
+      value = *node->value<std::string>();
+    }
+  }
+  void choice(std::string_view key, int& value, const std::vector<std::string>& choices,
+              std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      value = static_cast<int>(place(*node, key, choices));
+    }
+  }
+  void choices(std::string_view key, std::vector<std::string>& values,
+               const std::vector<std::string>& known, std::string_view /*meaning*/) override {
+    if (const toml::node* node = find(key)) {
+      require(node->is_array() && !node->as_array()->empty(), located(*node, path(key)),
+              text_of(*node), "must be a list that is not empty");
+      values.clear();
+      for (const toml::node& entry : *node->as_array()) {
+        values.push_back(known[place(entry, key, known)]);
+        require(std::count(values.begin(), values.end(), values.back()) == 1,
+                located(entry, path(key)), text_of(entry), "must not appear twice");
+      }
+    }
+  }
+
+  /// Throws if the file has keys that were not asked for.
+  void refuse_unknown() const {
+    for (const auto& [name, node] : root_) {
+      if (name == "family" || name == "safe_set" || name == "variants") continue;
+      require(sections_.contains(std::string(name.str())), located(node, name.str()), text_of(node),
+              fmt::format("unknown table; known are {}, family, safe_set, variants",
+                          fmt::join(sections_, ", ")));
+      for (const auto& [key, value] : *node.as_table()) {
+        const std::string full = fmt::format("{}.{}", name.str(), key.str());
+        if (keys_.contains(full)) continue;
+        std::vector<std::string> known;
+        for (const std::string& k : keys_) {
+          if (k.starts_with(std::string(name.str()) + ".")) known.push_back(k);
+        }
+        throw InvalidInput(located(value, full), text_of(value),
+                           fmt::format("unknown key; known are {}", fmt::join(known, ", ")));
+      }
+    }
+  }
+
+ private:
+  std::string path(std::string_view key) const { return fmt::format("{}.{}", section_, key); }
+  const toml::node* find(std::string_view key) {
+    keys_.insert(path(key));
+    return table_ == nullptr ? nullptr : table_->get(key);
+  }
+  std::size_t place(const toml::node& node, std::string_view key,
+                    const std::vector<std::string>& choices) const {
+    const auto value = node.value<std::string>();
+    const auto found =
+        node.is_string() ? std::find(choices.begin(), choices.end(), *value) : choices.end();
+    require(found != choices.end(), located(node, path(key)), text_of(node),
+            fmt::format("must be one of \"{}\"", fmt::join(choices, "\", \"")));
+    return static_cast<std::size_t>(found - choices.begin());
+  }
+
+  const toml::table& root_;
+  std::string source_;
+  std::string section_;
+  const toml::table* table_ = nullptr;
+  std::set<std::string> sections_;
+  std::set<std::string> keys_;
+};
+
+void merge(toml::table& into, const toml::table& from) {
+  for (const auto& [key, value] : from) {
+    toml::node* old = into.get(key);
+    if (old != nullptr && old->is_table() && value.is_table()) {
+      merge(*old->as_table(), *value.as_table());
+    } else {
+      value.visit([&](const auto& v) { into.insert_or_assign(key, v); });
+    }
+  }
+}
+
+toml::table override_table(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  require(equals != std::string::npos && equals > 0, "--set", text, "must be key=value");
+  const std::string key = text.substr(0, equals);
+  const std::string value = text.substr(equals + 1);
+  try {
+    return toml::parse(fmt::format("{} = {}", key, value), std::string_view("--set"));
+  } catch (const toml::parse_error&) {
+    // Not TOML: a text without quotes, which is what one types in a shell.
+    std::string quoted;
+    for (const char c : value) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    return parse_toml(fmt::format("{} = \"{}\"", key, quoted), "--set");
+  }
+}
+
+std::vector<Variant> read_variants(const toml::table& root) {
+  std::vector<Variant> variants;
+  const toml::node* node = root.get("variants");
+  if (node == nullptr) return variants;
+  require(node->is_table(), located(*node, "variants"), text_of(*node), "must be a table");
+  for (const auto& [name, entry] : *node->as_table()) {
+    const std::string path = fmt::format("variants.{}", name.str());
+    require(entry.is_table(), located(entry, path), text_of(entry), "must be a table");
+    Variant variant{std::string(name.str()), "learner", {}};
+    const std::vector<std::string> methods = method_names();
+    require(std::find(methods.begin(), methods.end(), variant.name) == methods.end(),
+            located(entry, path), variant.name, "must not be the name of a method");
+    for (const auto& [key, value] : *entry.as_table()) {
+      const std::string full = fmt::format("{}.{}", path, key.str());
+      if (key == "method") {
+        variant.method = value.value<std::string>().value_or("");
+        require(std::find(methods.begin(), methods.end(), variant.method) != methods.end(),
+                located(value, full), text_of(value),
+                fmt::format("must be one of {}", fmt::join(methods, ", ")));
+      } else if (key == "set") {
+        require(value.is_array(), located(value, full), text_of(value),
+                "must be a list of \"key=value\"");
+        for (const toml::node& item : *value.as_array()) {
+          require(item.is_string(), located(item, full), text_of(item), "must be \"key=value\"");
+          variant.overrides.push_back(*item.value<std::string>());
+        }
+      } else {
+        throw InvalidInput(located(value, full), text_of(value),
+                           "unknown key; a variant has method and set");
+      }
+    }
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+/// The line of the nearest key of `field` that exists, for errors of readers without lines.
+std::string located_field(const toml::table& root, const std::string& source,
+                          const std::string& field) {
+  std::string path = field;
+  while (!path.empty()) {
+    if (const auto node = root.at_path(path)) return located(*node.node(), field);
+    const std::size_t dot = path.find_last_of(".[");
+    path = dot == std::string::npos ? "" : path.substr(0, dot);
+  }
+  return fmt::format("{}: {}", source, field);
+}
+
+}  // namespace
+
+ExperimentConfig parse_config(std::string_view text, std::string_view source,
+                              const std::vector<std::string>& overrides) {
+  toml::table root = parse_toml(text, source);
+  for (const std::string& set : overrides) merge(root, override_table(set));
+
+  ExperimentConfig config;
+  config.source = source;
+  config.source_text = text;
+  config.overrides = overrides;
+  config.variants = read_variants(root);
+  ConfigReader reader(root, std::string(source));
+  visit_keys(reader, config);
+  reader.refuse_unknown();
+
+  const toml::node* family = root.get("family");
+  require(family != nullptr && family->is_table(), std::string(source), "(no [family] table)",
+          "must have a [family] table");
+  config.family = family_from_table(*family->as_table(), source);
+  const Task first = config.family.draw(static_cast<std::uint64_t>(config.seed), 0);
+  try {
+    config.round.validate();
+    LearnerSettings learner = config.learner;
+    learner.validate(first.states() * first.actions());
+    const ProjectionSettings& projection = config.learner.projection;
+    require(projection.p < projection.q, "projection.p", projection.p, "must be less than q");
+    config.pg_ella.validate(first.states() * first.actions());
+    if (const toml::node* set = root.get("safe_set")) {
+      require(set->is_table(), "safe_set", text_of(*set), "must be a table");
+      config.safe_set_toml = fmt::format("{}", text_of(*set->as_table()));
+      safe_set_of(config, first);
+    }
+  } catch (const InvalidInput& error) {
+    if (error.field().find(": ") != std::string::npos) throw;
+    throw InvalidInput(located_field(root, std::string(source), error.field()), error.value(),
+                       error.rule());
+  }
+  return config;
+}
+
+ExperimentConfig load_config(const std::filesystem::path& path,
+                             const std::vector<std::string>& overrides) {
+  return parse_config(read_text_file(path), path.filename().string(), overrides);
+}
+
+ExperimentConfig configuration_of(const ExperimentConfig& config, const std::string& label,
+                                  int seed) {
+  std::vector<std::string> overrides = config.overrides;
+  for (const Variant& variant : config.variants) {
+    if (variant.name != label) continue;
+    overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  }
+  overrides.push_back(fmt::format("experiment.method=\"{}\"", label));
+  overrides.push_back(fmt::format("experiment.seed={}", seed));
+  return parse_config(config.source_text, config.source, overrides);
+}
+
+SafeSet safe_set_of(const ExperimentConfig& config, const Task& task) {
+  if (config.safe_set_toml.empty()) return SafeSet(task.states() * task.actions());
+  SafeSetContext context;
+  context.actions = task.actions();
+  context.goal = task.settings.goal;
+  context.lqr = parameters_from_gains(lqr_gains(task));
+  if (const auto* mass = std::get_if<MassSpring>(&task.system)) {
+    context.plant = MassStability{};
+    context.plant->spring_newtons_per_metre = mass->spring_newtons_per_metre;
+    context.plant->damping_newton_seconds_per_metre = mass->damping_newton_seconds_per_metre;
+    context.plant->mass_kilograms = mass->mass_kilograms;
+    context.plant->actuator_gain = mass->actuator_gain;
+  }
+  return safe_set_from_table(parse_toml(config.safe_set_toml, "safe_set"), "safe_set", context);
+}
+
+}  // namespace lifeguard

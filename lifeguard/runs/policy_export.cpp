@@ -1,0 +1,156 @@
+#include "lifeguard/runs/policy_export.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/version.hpp"
+
+namespace lifeguard {
+namespace {
+
+std::vector<double> list(const Eigen::VectorXd& values) { return {values.begin(), values.end()}; }
+
+int find_task(const Setting& setting, const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
+    if (setting.tasks[t].name == name || std::to_string(t) == name) return static_cast<int>(t);
+    names.push_back(setting.tasks[t].name);
+  }
+  throw InvalidInput(
+      "task", name,
+      fmt::format("must be 0 to {} or one of: {}", names.size() - 1, fmt::join(names, ", ")));
+}
+
+/// A C++ literal that reads back to the same bits.
+std::string literal(double value) {
+  if (std::isinf(value)) return value > 0 ? "HUGE_VAL" : "-HUGE_VAL";
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string literals(const Eigen::VectorXd& values) {
+  std::vector<std::string> texts;
+  for (const double v : values) texts.push_back(literal(v));
+  return fmt::format("{{{}}}", fmt::join(texts, ", "));
+}
+
+std::string identifier(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    result += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return std::isdigit(static_cast<unsigned char>(result.front())) != 0 ? "task_" + result : result;
+}
+
+}  // namespace
+
+ExportedPolicy export_policy(const RunReader& reader, const std::string& task_name) {
+  const RunHeader& header = reader.header();
+  Run run(header.config);
+  const int t = find_task(run.setting(), task_name);
+  const std::string state = reader.state();
+  if (!state.empty()) run.restore(state);
+  const Task& task = run.setting().tasks[static_cast<std::size_t>(t)];
+  const SafeSet& set = run.setting().safe_sets[static_cast<std::size_t>(t)];
+  const GaussianPolicy policy = run.learner().policy(task.name);
+
+  ExportedPolicy exported;
+  exported.experiment = header.config.name;
+  exported.method = header.method;
+  exported.seed = header.config.seed;
+  exported.round = run.rounds_done();
+  exported.task = task.name;
+  exported.gains = policy.gains();
+  exported.goal = task.settings.goal;
+  exported.action_low = task.settings.action_low;
+  exported.action_high = task.settings.action_high;
+  exported.sigma = policy.sigma();
+  // The last look at the very numbers that leave.
+  const Margins found = margins(set, policy.parameters());
+  exported.margin = found.worst();
+  if (found.worst_row() >= 0) exported.worst_row = set.name(found.worst_row());
+  if (!(exported.margin >= 0)) {
+    throw RunFileError(fmt::format(
+        "the policy of {} is not safe: \"{}\" is broken by {:.3g}; method {} knows no constraints",
+        task.name, exported.worst_row, -exported.margin, header.method));
+  }
+  return exported;
+}
+
+nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
+  nlohmann::ordered_json json;
+  json["experiment"] = p.experiment;
+  json["method"] = p.method;
+  json["seed"] = p.seed;
+  json["round"] = p.round;
+  json["task"] = p.task;
+  json["gains"] = nlohmann::json::array();
+  for (int a = 0; a < p.gains.rows(); ++a) {
+    json["gains"].push_back(list(Eigen::VectorXd(p.gains.row(a))));
+  }
+  json["goal"] = list(p.goal);
+  // An infinite limit or margin is written as null.
+  json["action_low"] = list(p.action_low);
+  json["action_high"] = list(p.action_high);
+  json["sigma"] = p.sigma;
+  json["worst_row"] = p.worst_row;
+  json["margin"] = p.margin;
+  return json;
+}
+
+std::string policy_to_header(const ExportedPolicy& p) {
+  const std::string name = identifier(p.task);
+  std::string rows;
+  for (int a = 0; a < p.gains.rows(); ++a) {
+    rows += fmt::format("    {},\n", literals(Eigen::VectorXd(p.gains.row(a))));
+  }
+  const std::string safety =
+      p.worst_row.empty()
+          ? "It was learnt without constraints."
+          : fmt::format("Nearest constraint: {}, margin at least {:.3g}.", p.worst_row, p.margin);
+  return fmt::format(
+      R"(// Policy of task "{task}", experiment "{experiment}" ({method}, seed {seed}, after round {round}).
+// {safety}
+// Written by lifeguard {version}.
+#pragma once
+
+#include <math.h>
+
+namespace {name} {{
+
+constexpr int kStates = {states};
+constexpr int kActions = {actions};
+constexpr double kGains[kActions][kStates] = {{
+{rows}}};
+constexpr double kGoal[kStates] = {goal};
+constexpr double kActionLow[kActions] = {low};
+constexpr double kActionHigh[kActions] = {high};
+
+/// u = K (x - goal), limited to the actuators' range.
+inline void act(const double state[kStates], double action[kActions]) {{
+  for (int a = 0; a < kActions; ++a) {{
+    double u = 0.0;
+    for (int i = 0; i < kStates; ++i) u += kGains[a][i] * (state[i] - kGoal[i]);
+    action[a] = u < kActionLow[a] ? kActionLow[a] : u > kActionHigh[a] ? kActionHigh[a] : u;
+  }}
+}}
+
+}}  // namespace {name}
+)",
+      fmt::arg("task", p.task), fmt::arg("experiment", p.experiment), fmt::arg("method", p.method),
+      fmt::arg("seed", p.seed), fmt::arg("round", p.round), fmt::arg("safety", safety),
+      fmt::arg("version", kVersion), fmt::arg("name", name), fmt::arg("states", p.gains.cols()),
+      fmt::arg("actions", p.gains.rows()), fmt::arg("rows", rows),
+      fmt::arg("goal", literals(p.goal)), fmt::arg("low", literals(p.action_low)),
+      fmt::arg("high", literals(p.action_high)));
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
+
+namespace lifeguard {
+
+/// One projection as data: the point (L̃, S̃), and what it has to obey.
+struct ProjectionProblem {
+  double p = kNaN;
+  double q = kNaN;
+  double mu1 = kNaN;
+  double mu2 = kNaN;
+  Eigen::MatrixXd basis;         // L̃, d × k
+  Eigen::MatrixXd coefficients;  // S̃, k × T
+  std::vector<std::string> names;
+  std::vector<SafeSet> safe_sets;
+  std::vector<Eigen::VectorXd> anchors;  // given, or found as a learner does
+  std::vector<bool> has_row_names;       // else a row's name is its index
+};
+
+/// Reads
+///   {"p", "q", "mu1", "mu2", "c_max" (optional, for all tasks), "L": [[row], …],
+///    "tasks": [{"name", "A": [[row], …], "b": […], "rows": [names] (optional),
+///               "anchor": […] (optional), "s": […]}, …]}.
+/// Throws InvalidInput that says where: line and column if it is not JSON; else the key, its value
+/// and the rule. An empty safe set is named with the rows that contradict each other.
+ProjectionProblem read_projection_problem(std::string_view json);
+
+struct ProjectionProblemSettings {
+  /// exact or paper.
+  ProjectionMode mode = ProjectionMode::exact;
+  /// At most this many new L, each with its S-step, ≥ 1.
+  int max_alternations = 1000;
+  /// Ends when twelve in a row lower the objective by less than this part of it each, ≥ 0.
+  double objective_tolerance = 1e-10;
+};
+
+/// What was reached, and what is proven of it.
+struct ProjectionSolution {
+  ProjectionStatus status = ProjectionStatus::not_run;
+  double objective = kNaN;
+  int alternations = 0;
+  Eigen::MatrixXd basis;
+  Eigen::MatrixXd coefficients;
+  Certificate certificate;
+  /// The certificate is valid, and the checker in exact arithmetic agrees with it.
+  bool verified = false;
+  double seconds = kNaN;        // of the projection
+  double check_seconds = kNaN;  // of certificate and checker
+
+  /// Verified, and no solver step failed on the way.
+  bool ok() const;
+};
+
+/// Projects from the nearest point that is easy to find: L̃ with its spectrum limited, and the best
+/// S for it.
+ProjectionSolution solve_projection_problem(const ProjectionProblem& problem,
+                                            const ProjectionProblemSettings& settings = {});
+
+/// {"status", "objective", "alternations", "L", "tasks": [{"name", "s", "alpha", "anchor",
+/// "worst_row", "margin", "slack_margin" (with c_max)}], "seconds", "check_seconds"}. Numbers read
+/// back to the same bits; a number that is not finite is null.
+std::string write_projection_solution(const ProjectionProblem& problem,
+                                      const ProjectionSolution& solution);
+
+}  // namespace lifeguard

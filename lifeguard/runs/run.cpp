@@ -1,0 +1,301 @@
+#include "lifeguard/runs/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/regret/true_cost.hpp"
+#include "lifeguard/runs/certificate_json.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
+#include "lifeguard/version.hpp"
+
+namespace lifeguard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Run::Run(const ExperimentConfig& config)
+    : config_(config), setting_(draw_setting(config)), learner_(make_learner(config_, setting_)) {
+  evaluated_costs_.setConstant(config_.tasks, kNaN);
+  evaluated_policies_.setConstant(setting_.parameters(), config_.tasks, kNaN);
+  alpha_.resize(setting_.parameters());
+  if (!config_.regret) return;
+  open_ledger();
+  bounds_ = theorem_bounds(*learner_);
+}
+
+std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& policy_learner) {
+  const auto* learner = dynamic_cast<const Learner*>(&policy_learner);
+  if (learner == nullptr) return {};
+  const LearnerSettings& settings = learner->settings();
+  if (settings.projection.mode == ProjectionMode::none ||
+      settings.round.base_learner.loss_scale != LossScale::metric) {
+    return {};
+  }
+  TheoremBounds bounds({settings.projection.p, settings.projection.q, settings.regularisation.mu1,
+                        settings.regularisation.mu2, settings.zeta});
+  for (int t = 0; t < learner->tasks(); ++t) {
+    bounds.add_task(learner->safe_sets()[static_cast<std::size_t>(t)],
+                    learner->knowledge().anchors.col(t));
+  }
+  return bounds.finite() ? std::optional(bounds) : std::nullopt;
+}
+
+void Run::open_ledger() {
+  ledger_.emplace(learner_->features(), learner_->actions());
+  for (const SafeSet& set : setting_.safe_sets) {
+    ledger_->add_task(setting_.constrained() ? std::optional(set) : std::nullopt);
+  }
+  regret_rounds_ = log_spaced_rounds(config_.rounds, 12);
+}
+
+double Run::best_cost() {
+  if (best_cost_) return *best_cost_;
+  // Ten trials for each gain find what LQR leaves, in a fraction of a second.
+  BestPolicySettings search;
+  search.trials = 10 * setting_.parameters();
+  search.cost.start_states = config_.start_states;
+  search.cost.steps = config_.steps;
+  // Found on other start states than it is judged on, as the learner's policies are.
+  search.cost.seed = run_seed(config_, SeedOf::best_policy, 1);
+  search.seed = run_seed(config_, SeedOf::best_policy, 2);
+  double sum = 0;
+  for (std::size_t t = 0; t < setting_.tasks.size(); ++t) {
+    const BestPolicy best = best_known_policy(setting_.tasks[t], setting_.safe_sets[t], {}, search);
+    sum += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
+  }
+  best_cost_ = sum;
+  return sum;
+}
+
+void Run::keep_ledger(RoundOutcome& outcome) {
+  ledger_->record(outcome.round.task, learner_->last_loss(), outcome.round.played);
+  if (outcome.evaluation) {
+    // The gap is taken as linear between evaluations.
+    const double gap = outcome.evaluation->costs.mean() - best_cost();
+    const auto passed = static_cast<double>(learner_rounds_ - last_gap_round_);
+    true_regret_ += last_gap_round_ == 0 ? gap * passed : 0.5 * (gap + last_gap_) * passed;
+    last_gap_ = gap;
+    last_gap_round_ = learner_rounds_;
+  }
+  if (std::binary_search(regret_rounds_.begin(), regret_rounds_.end(), learner_rounds_)) {
+    const auto since = static_cast<double>(learner_rounds_ - last_gap_round_);
+    outcome.regret = StoredRegret{learner_rounds_, ledger_->surrogate_regret().most,
+                                  true_regret_ + last_gap_ * since};
+  }
+}
+
+StoredEvaluation Run::evaluate_now() {
+  StoredEvaluation evaluation;
+  evaluation.round = learner_rounds_;
+  evaluation.margins.resize(config_.tasks);
+  for (int t = 0; t < config_.tasks; ++t) {
+    learner_->policy_parameters(t, alpha_);
+    if (evaluated_policies_.col(t) != alpha_) {
+      evaluated_costs_(t) =
+          evaluation_cost(config_, setting_.tasks[static_cast<std::size_t>(t)], alpha_);
+      evaluated_policies_.col(t) = alpha_;
+    }
+    evaluation.margins(t) =
+        margins(setting_.safe_sets[static_cast<std::size_t>(t)], alpha_).worst();
+  }
+  evaluation.costs = evaluated_costs_;
+  return evaluation;
+}
+
+/// Lines 4 to 12 of Algorithm 1, and what is written down of them.
+const RoundOutcome& Run::play() {
+  const long round = learner_rounds_ + 1;
+  const int t = scheduled_task(config_, round);
+  const Task& task = setting_.tasks[static_cast<std::size_t>(t)];
+  outcome_ = {};
+  StoredRound& stored = outcome_.round;
+
+  const GaussianPolicy policy = learner_->policy(task.name);
+  stored.played = policy.parameters();
+  RolloutSettings rollouts;
+  rollouts.trajectories = batch_size(config_);
+  rollouts.steps = config_.steps;
+  rollouts.seed = run_seed(config_, SeedOf::round, static_cast<std::uint64_t>(round));
+  const auto rollout_start = Clock::now();
+  rollout(task, policy, rollouts, batch_);
+  stored.rollout_seconds = seconds_since(rollout_start);
+
+  if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
+  const auto learn_start = Clock::now();
+  const RoundRecord learnt = learner_->observe(task.name, batch_);
+  stored.learn_seconds = seconds_since(learn_start);
+
+  learner_rounds_ = round;
+  stored.round = round;
+  stored.task = t;
+  record(learnt, stored);
+  stored.unsafe = count_unsafe();
+  certify(outcome_);
+  if (round == next_evaluation_) {
+    outcome_.evaluation = evaluate_now();
+    next_evaluation_ = next_evaluation(config_, round);
+  }
+  if (ledger_) keep_ledger(outcome_);
+  if (bounds_) {
+    outcome_.lemmas = StoredLemmas{
+        round, bounds_->evaluate(t, learner_->last_loss(), batch_, policy.sigma(), played_)};
+  }
+  return outcome_;
+}
+
+void Run::record(const RoundRecord& from, StoredRound& to) const {
+  to.visit = from.visit;
+  to.status = from.status;
+  to.mean_cost = from.mean_cost;
+  to.loss_before = from.loss_before;
+  to.loss_after = from.loss_after;
+  to.step_kl = from.step_kl;
+  to.noise_share = from.noise_share;
+  const SafeguardRecord& guard = from.safeguard;
+  if (guard.status == ProjectionStatus::not_run) return;
+  to.projection = to_string(guard.status);
+  to.basis_path = to_string(guard.basis_path);
+  to.alternations = guard.alternations;
+  to.iterations = guard.iterations;
+  to.worst_margin = guard.worst_margin;
+  to.worst_task = guard.worst_task;
+  to.worst_row = guard.worst_row;
+  to.retraction = guard.retraction;
+  to.projection_seconds = guard.seconds;
+}
+
+int Run::count_unsafe() {
+  if (!setting_.constrained()) return 0;
+  int unsafe = 0;
+  for (int t = 0; t < config_.tasks; ++t) {
+    learner_->policy_parameters(t, alpha_);
+    unsafe += obeys(setting_.safe_sets[static_cast<std::size_t>(t)], alpha_) ? 0 : 1;
+  }
+  return unsafe;
+}
+
+void Run::certify(RoundOutcome& outcome) const {
+  const auto* learner = dynamic_cast<const Learner*>(learner_.get());
+  if (learner == nullptr || !setting_.constrained()) return;
+  outcome.certificate = stored_certificate(learner_rounds_, learner->certificate());
+}
+
+std::string Run::state() const {
+  std::ostringstream out;
+  StateWriter writer(out);
+  writer.field("round", learner_rounds_);
+  writer.field("next_evaluation", next_evaluation_);
+  writer.field("true_regret", true_regret_);
+  writer.field("last_gap", last_gap_);
+  writer.field("last_gap_round", last_gap_round_);
+  if (ledger_) ledger_->save(out);
+  learner_->write_state(out);
+  return out.str();
+}
+
+void Run::restore(const std::string& state) {
+  std::istringstream in(state);
+  StateReader reader(in);
+  reader.field("round", learner_rounds_);
+  reader.field("next_evaluation", next_evaluation_);
+  reader.field("true_regret", true_regret_);
+  reader.field("last_gap", last_gap_);
+  reader.field("last_gap_round", last_gap_round_);
+  if (ledger_) ledger_ = RegretLedger::load(in);
+  learner_->read_state(in);
+}
+
+Eigen::MatrixXd Run::policies() const {
+  Eigen::MatrixXd policies(setting_.parameters(), config_.tasks);
+  for (int t = 0; t < config_.tasks; ++t) learner_->policy_parameters(t, policies.col(t));
+  return policies;
+}
+
+namespace {
+
+std::string final_certificate(const Run& run) {
+  const auto* learner = dynamic_cast<const Learner*>(&run.learner());
+  return learner == nullptr ? "" : certificate_to_json(learner->certificate()).dump();
+}
+
+RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
+  auto last_commit = Clock::now();
+  while (!run.finished()) {
+    const RoundOutcome& outcome = run.play();
+    writer.add(outcome.round);
+    if (outcome.evaluation) writer.add(*outcome.evaluation);
+    if (outcome.certificate) writer.add(*outcome.certificate);
+    if (outcome.regret) writer.add(*outcome.regret);
+    if (outcome.lemmas) writer.add(*outcome.lemmas);
+    const bool go_on = !options.after_round || options.after_round(run, outcome);
+    if (run.finished()) break;
+    if (!go_on) {
+      writer.commit(run.rounds_done(), run.state());
+      return RunStatus::stopped;
+    }
+    if (seconds_since(last_commit) >= options.commit_seconds) {
+      writer.commit(run.rounds_done(), run.state());
+      last_commit = Clock::now();
+    }
+  }
+  writer.finish(run.rounds_done(), run.state(), run.policies(), final_certificate(run));
+  return RunStatus::finished;
+}
+
+}  // namespace
+
+RunStatus start_run(const ExperimentConfig& config, const std::filesystem::path& path,
+                    const RunOptions& options) {
+  Run run(config);
+  RunWriter writer = RunWriter::create(path, config);
+  writer.add(run.evaluate_now());
+  writer.commit(0, run.state());
+  return play_on(run, writer, options);
+}
+
+RunStatus resume_run(const std::filesystem::path& path, const RunOptions& options) {
+  std::string state;
+  ExperimentConfig config;
+  {
+    const RunReader reader(path);
+    if (reader.header().finished) return RunStatus::finished;
+    if (reader.header().lifeguard_version != kVersion) {
+      throw RunFileError(fmt::format(
+          "{} was begun by lifeguard {}; going on with {} would not give the same results",
+          path.string(), reader.header().lifeguard_version, kVersion));
+    }
+    config = reader.header().config;
+    state = reader.state();
+  }
+  Run run(config);
+  RunWriter writer = RunWriter::open(path);
+  if (state.empty()) {  // killed between the file's creation and its first commit
+    writer.add(run.evaluate_now());
+    writer.commit(0, run.state());
+  } else {
+    try {
+      run.restore(state);
+    } catch (const InvalidInput& error) {
+      throw RunFileError(
+          fmt::format("{} is damaged: its state cannot be read ({})", path.string(), error.what()));
+    }
+  }
+  return play_on(run, writer, options);
+}
+
+}  // namespace lifeguard

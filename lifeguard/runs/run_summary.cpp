@@ -1,0 +1,164 @@
+#include "lifeguard/runs/run_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/setting.hpp"
+
+namespace lifeguard {
+namespace {
+
+/// Adds up what a run's rounds say, in order.
+class Summariser {
+ public:
+  explicit Summariser(const ExperimentConfig& config) : setting_(draw_setting(config)) {
+    summary_.experiment = config.name;
+    summary_.label = config.method;
+    summary_.seed = config.seed;
+    summary_.constrained = setting_.constrained();
+    seen_.assign(setting_.tasks.size(), 0);
+    needed_.assign(setting_.tasks.size(), 0);
+  }
+
+  void add(const StoredRound& round) {
+    const auto t = static_cast<std::size_t>(round.task);
+    ++seen_[t];
+    if (!obeys(setting_.safe_sets[t], round.played)) needed_[t] = seen_[t];
+    summary_.rounds_done = round.round;
+    summary_.unsafe_policies += round.unsafe;
+    summary_.policies_handed_out += static_cast<long>(setting_.tasks.size());
+    summary_.rollout_seconds += round.rollout_seconds;
+    summary_.learn_seconds += round.learn_seconds;
+  }
+  void add(const StoredEvaluation& evaluation) {
+    summary_.rounds.push_back(evaluation.round);
+    summary_.costs.push_back(evaluation.costs.mean());
+    summary_.least_margins.push_back(evaluation.margins.minCoeff());
+    summary_.worst_margin = summary_.least_margins.back();
+  }
+  void add(const StoredRegret& regret) { summary_.regret.push_back(regret); }
+
+  RunSummary finish(bool finished) {
+    summary_.finished = finished;
+    double sum = 0;
+    int settled = 0;
+    for (std::size_t t = 0; t < seen_.size(); ++t) {
+      if (seen_[t] == 0) continue;
+      if (needed_[t] == seen_[t]) {
+        ++summary_.tasks_never_safe;
+      } else {
+        sum += static_cast<double>(needed_[t]);
+        ++settled;
+      }
+    }
+    if (settled > 0) summary_.observations_until_safe = sum / settled;
+    return std::move(summary_);
+  }
+
+ private:
+  Setting setting_;
+  RunSummary summary_;
+  std::vector<long> seen_;    // observations of each task
+  std::vector<long> needed_;  // the last of them that was made with an unsafe policy
+};
+
+std::optional<TheoremReport> theorem_report(const RunReader& reader) {
+  const std::vector<StoredLemmas> rounds = reader.lemmas();
+  if (rounds.empty()) return {};
+  const ExperimentConfig& config = reader.header().config;
+  const auto learner = make_learner(config, draw_setting(config));
+  std::optional<TheoremBounds> bounds = theorem_bounds(*learner);
+  if (!bounds) return {};
+  const int basis_size = dynamic_cast<const Learner&>(*learner).knowledge().basis_size();
+  for (const StoredLemmas& round : rounds) bounds->add(round.values, basis_size);
+  return bounds->report(1 / std::sqrt(static_cast<double>(rounds.size())));
+}
+
+nlohmann::ordered_json theorem_to_json(const TheoremReport& t) {
+  nlohmann::ordered_json json;
+  json["rounds"] = t.rounds;
+  json["worst_ratios"] = t.worst_ratios;  // measured / bound, Lemmas 1 to 4
+  json["printed_ratios"] = t.printed_ratios;
+  json["gamma1"] = t.gamma1;
+  json["gamma2"] = t.gamma2;
+  json["gamma3"] = t.gamma3;
+  json["gamma5"] = t.gamma5;
+  json["sum_of_steps"] = t.excess;
+  json["regret_bound"] = t.regret_bound;
+  json["printed_regret_bound"] = t.printed_regret_bound;
+  return json;
+}
+
+}  // namespace
+
+double RunSummary::mean_cost() const {
+  // Round j costs what the last evaluation at or before it said.
+  double sum = 0;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const long until = i + 1 < rounds.size() ? rounds[i + 1] : rounds_done + 1;
+    const long first = std::max(1L, rounds[i]);
+    sum += costs[i] * static_cast<double>(std::max(0L, until - first));
+  }
+  return sum / static_cast<double>(std::max(1L, rounds_done));
+}
+
+double RunSummary::rounds_to(double level) const {
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    if (costs[i] <= level) return static_cast<double>(rounds[i]);
+  }
+  return static_cast<double>(rounds_done);
+}
+
+RunSummary summarise(const RunReader& reader) {
+  Summariser summariser(reader.header().config);
+  for (const StoredEvaluation& evaluation : reader.evaluations()) summariser.add(evaluation);
+  for (const StoredRound& round : reader.rounds()) summariser.add(round);
+  for (const StoredRegret& regret : reader.regrets()) summariser.add(regret);
+  RunSummary summary = summariser.finish(reader.header().finished);
+  summary.theorem = theorem_report(reader);
+  return summary;
+}
+
+RunSummary play_in_memory(const ExperimentConfig& config,
+                          const std::function<bool(const Run&, const RoundOutcome&)>& after_round) {
+  ExperimentConfig without_regret = config;
+  without_regret.regret = false;  // nobody reads it here
+  Run run(without_regret);
+  Summariser summariser(config);
+  summariser.add(run.evaluate_now());
+  bool go_on = true;
+  while (go_on && !run.finished()) {
+    const RoundOutcome& outcome = run.play();
+    summariser.add(outcome.round);
+    if (outcome.evaluation) summariser.add(*outcome.evaluation);
+    go_on = !after_round || after_round(run, outcome);
+  }
+  return summariser.finish(run.finished());
+}
+
+nlohmann::ordered_json summary_to_json(const RunSummary& s) {
+  nlohmann::ordered_json json;
+  json["experiment"] = s.experiment;
+  json["method"] = s.label;
+  json["seed"] = s.seed;
+  json["finished"] = s.finished;
+  json["rounds"] = s.rounds_done;
+  json["initial_cost"] = s.costs.front();
+  json["mean_cost"] = s.mean_cost();
+  json["final_cost"] = s.final_cost();
+  json["unsafe_policies"] = s.unsafe_policies;
+  json["policies_handed_out"] = s.policies_handed_out;
+  json["worst_margin"] = s.worst_margin;  // null without constraints
+  if (!s.regret.empty()) {
+    json["surrogate_regret"] = s.regret.back().surrogate;
+    json["true_cost_regret"] = s.regret.back().true_cost;
+  }
+  if (s.theorem) json["theorem"] = theorem_to_json(*s.theorem);
+  json["rollout_seconds"] = s.rollout_seconds;
+  json["learn_seconds"] = s.learn_seconds;
+  return json;
+}
+
+}  // namespace lifeguard

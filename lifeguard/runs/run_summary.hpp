@@ -1,0 +1,56 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_file.hpp"
+
+namespace lifeguard {
+
+/// What comparisons and people want to know of a run.
+struct RunSummary {
+  std::string experiment;
+  std::string label;  // the method or variant
+  int seed = 0;
+  bool finished = false;
+  long rounds_done = 0;
+  bool constrained = false;
+
+  std::vector<long> rounds;           // that were evaluated, from 0
+  std::vector<double> costs;          // mean over the tasks
+  std::vector<double> least_margins;  // over the tasks
+  double worst_margin = kNaN;         // after the last round
+  long unsafe_policies = 0;           // over all tasks and rounds
+  long policies_handed_out = 0;
+  /// Observations of a task until its played policy was safe for good, mean over the
+  /// tasks that ended safe; NaN if none did.
+  double observations_until_safe = kNaN;
+  int tasks_never_safe = 0;
+  std::vector<StoredRegret> regret;
+  /// Of a run file whose rounds were held against the theorem, with η = 1/√R.
+  std::optional<TheoremReport> theorem;
+  double rollout_seconds = 0;
+  double learn_seconds = 0;
+
+  /// Mean cost over all rounds from 1 on; between evaluations the last one counts.
+  double mean_cost() const;
+  double final_cost() const { return costs.back(); }
+  /// The first evaluated round whose cost is at most `level`; rounds_done if none is.
+  double rounds_to(double level) const;
+};
+
+RunSummary summarise(const RunReader& reader);
+/// Plays a run without a file; `after_round` as in RunOptions.
+RunSummary play_in_memory(
+    const ExperimentConfig& config,
+    const std::function<bool(const Run&, const RoundOutcome&)>& after_round = {});
+
+nlohmann::ordered_json summary_to_json(const RunSummary& summary);
+
+}  // namespace lifeguard

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+#include <string_view>
+
+#include "lifeguard/policy/features.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+
+namespace lifeguard {
+
+/// What a safe set in a configuration does not say itself.
+struct SafeSetContext {
+  int actions = 1;
+  Features features = {};
+  /// One entry for each state.
+  Eigen::VectorXd goal;
+  /// The plant for a [mass_stability] table that leaves numbers out.
+  std::optional<MassStability> plant;
+  /// The LQR gains as parameters, for an [lqr_box] table.
+  std::optional<Eigen::VectorXd> lqr = {};
+
+  int parameters() const { return actions * features.count(static_cast<int>(goal.size())); }
+};
+
+/// The safe set that a TOML text describes; docs/safe_sets.md lists the keys. Each table adds rows,
+/// and the set is their intersection. Throws InvalidInput naming the key, its value and the rule:
+/// "half_space[1].limit = 'high': must be a number". Keys that are not known are refused.
+SafeSet safe_set_from_toml(std::string_view text, const SafeSetContext& context);
+
+}  // namespace lifeguard

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/runs/config.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/systems/task.hpp"
+
+namespace lifeguard {
+
+/// What a configuration and a seed stand for: a pure function of both.
+struct Setting {
+  std::vector<Task> tasks;
+  std::vector<SafeSet> safe_sets;  // one for each task; without rows if there are no constraints
+  Eigen::VectorXd start;           // the initial policy of every task
+
+  int parameters() const { return static_cast<int>(start.size()); }
+  bool constrained() const { return !safe_sets.empty() && safe_sets[0].rows() > 0; }
+};
+
+Setting draw_setting(const ExperimentConfig& config);
+
+/// Streams of seeds that one run derives from its own.
+enum class SeedOf : std::uint64_t {
+  round = 1,
+  evaluation = 2,
+  schedule = 3,
+  best_policy = 4,
+  cross_validation = 5
+};
+std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t index = 0);
+
+/// The task that round j = 1, 2, … visits.
+int scheduled_task(const ExperimentConfig& config, long round);
+
+/// The round after `round` in which all policies are evaluated; see evaluation.spacing.
+long next_evaluation(const ExperimentConfig& config, long round);
+
+/// The method that the configuration names (variants resolved), with no tasks yet, and with all
+/// tasks of the setting. Methods without constraints start from the same policies.
+std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting);
+
+/// The method behind the configuration's label, which may be a variant.
+std::string base_method(const ExperimentConfig& config);
+
+/// Trajectories of a round.
+int batch_size(const ExperimentConfig& config);
+
+/// The noise-free cost of a policy from the run's fixed start states.
+double evaluation_cost(const ExperimentConfig& config, const Task& task,
+                       const Eigen::VectorXd& alpha);
+
+}  // namespace lifeguard

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/prove/safety_view.hpp"
+
+namespace lifeguard {
+
+/// What is proven about one task's policy. The margins are lower bounds with all rounding errors
+/// counted: for the exact ᾱ + L s, and for every way to compute it in doubles.
+struct TaskCertificate {
+  /// The row with the smallest margin: -1 and "" for a set without rows.
+  int worst_row = -1;
+  std::string worst_row_name;
+  /// At most the smallest b_i - a_iᵀα; infinity without rows.
+  double row_margin = kNaN;
+  /// At most c_max - ‖b - A α‖; infinity without a slack limit.
+  double slack_margin = kNaN;
+
+  bool safe() const { return row_margin > 0 && slack_margin > 0; }
+};
+
+/// A record of one round: what holds, and of which numbers.
+struct Certificate {
+  std::vector<TaskCertificate> tasks;
+  /// The eigenvalues of LᵀL in ascending order, rounded.
+  Eigen::VectorXd spectrum;
+  /// Asked for: all of them in [smallest_eigenvalue, largest_eigenvalue].
+  double smallest_eigenvalue = kNaN;
+  double largest_eigenvalue = kNaN;
+  /// Proven with all rounding errors counted, not read off `spectrum`.
+  bool spectrum_holds = false;
+  /// SafetyView::fingerprint() of what was certified.
+  std::string fingerprint;
+
+  /// Everything is proven.
+  bool valid() const;
+  /// The task with the smallest margin, -1 without tasks.
+  int worst_task() const;
+};
+
+/// Computes the certificate. It never throws for numbers that are not finite or not safe: it says
+/// so. Throws InvalidInput as SafetyView::validate does.
+Certificate certify(const SafetyView& view);
+
+/// α = ᾱ + L s in doubles, and a bound on its distance from the exact value and from every other
+/// way to compute it, entry by entry.
+struct PolicyParameters {
+  Eigen::VectorXd value;
+  Eigen::VectorXd error;
+};
+
+PolicyParameters policy_parameters(const Eigen::MatrixXd& basis, const Eigen::VectorXd& anchor,
+                                   const Eigen::VectorXd& coefficients);
+
+}  // namespace lifeguard

@@ -1,0 +1,251 @@
+#include "lifeguard/safety/prove/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
+
+namespace lifeguard {
+namespace {
+
+using Integer = boost::multiprecision::cpp_int;
+
+/// digits / 2^places: every finite double, and all sums and products of them.
+struct Exact {
+  Integer digits = 0;
+  int places = 0;
+
+  Exact() = default;
+  Exact(Integer d, int p) : digits(std::move(d)), places(p) {}
+  explicit Exact(double value) {
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);  // value = mantissa · 2^exponent
+    auto whole = static_cast<long long>(std::ldexp(mantissa, 53));
+    for (places = 53 - exponent; whole != 0 && whole % 2 == 0; whole /= 2) --places;
+    digits = whole;
+    if (places < 0) digits <<= -places;
+    if (places < 0 || whole == 0) places = 0;
+  }
+
+  /// value · 2^n, for n ≥ places.
+  Integer shifted(int n) const { return Integer(digits * (Integer(1) << (n - places))); }
+};
+
+Exact operator+(const Exact& x, const Exact& y) {
+  const int n = std::max(x.places, y.places);
+  return {x.shifted(n) + y.shifted(n), n};
+}
+Exact operator-(const Exact& x, const Exact& y) { return x + Exact(-y.digits, y.places); }
+Exact operator*(const Exact& x, const Exact& y) {
+  return {x.digits * y.digits, x.places + y.places};
+}
+bool operator<(const Exact& x, const Exact& y) { return (x - y).digits < 0; }
+
+using ExactVector = std::vector<Exact>;
+
+double approximate(const Exact& x) {
+  return boost::multiprecision::cpp_rational(x.digits, Integer(1) << x.places).convert_to<double>();
+}
+
+ExactVector exact(const Eigen::VectorXd& values) {
+  ExactVector result;
+  for (const double value : values) result.emplace_back(value);
+  return result;
+}
+
+/// ᾱ + L s.
+ExactVector policy(const SafetyView& view, int task) {
+  ExactVector alpha = exact(view.anchors[static_cast<std::size_t>(task)]);
+  for (long i = 0; i < view.basis.rows(); ++i) {
+    for (long j = 0; j < view.basis.cols(); ++j) {
+      Exact& entry = alpha[static_cast<std::size_t>(i)];
+      entry = entry + Exact(view.basis(i, j)) * Exact(view.coefficients(j, task));
+    }
+  }
+  return alpha;
+}
+
+/// b - A α.
+ExactVector slack(const SafeSet& set, const ExactVector& alpha) {
+  ExactVector result = exact(set.limits());
+  for (int row = 0; row < set.rows(); ++row) {
+    for (int i = 0; i < set.parameters(); ++i) {
+      Exact& entry = result[static_cast<std::size_t>(row)];
+      entry = entry - Exact(set.coefficients()(row, i)) * alpha[static_cast<std::size_t>(i)];
+    }
+  }
+  return result;
+}
+
+/// Whether ‖s‖ ≤ limit, by squares.
+bool within(const ExactVector& s, const Exact& limit) {
+  Exact squares;
+  for (const Exact& entry : s) squares = squares + entry * entry;
+  return limit.digits >= 0 && !(limit * limit < squares);
+}
+
+void check_slack(const SafeSet& set, const ExactVector& s, int task, Findings& findings) {
+  const std::string of = task < 0 ? "" : fmt::format("task {}: ", task);
+  for (int row = 0; row < set.rows(); ++row) {
+    const Exact& entry = s[static_cast<std::size_t>(row)];
+    if (entry.digits >= 0) continue;
+    const double excess = -approximate(entry);
+    findings.push_back({FindingKind::row_violated, task, row,
+                        fmt::format("{}\"{}\" is violated by {:.6g}", of, set.name(row), excess)});
+  }
+  if (set.has_slack_limit() && !within(s, Exact(set.slack_limit()))) {
+    findings.push_back(
+        {FindingKind::slack_limit_violated, task, -1,
+         fmt::format("{}the slack is longer than its limit {:.6g}", of, set.slack_limit())});
+  }
+}
+
+/// Whether a symmetric matrix has no negative eigenvalue: elimination as in LDLᵀ, without fractions
+/// (Bareiss 1968: the divisions leave no remainder). A pivot of 0 must have zeros beside it.
+bool positive_semidefinite(std::vector<std::vector<Integer>> m) {
+  Integer previous = 1;
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    const Integer pivot = m[i][i];
+    if (pivot < 0) return false;
+    for (std::size_t j = i + 1; pivot == 0 && j < m.size(); ++j) {
+      if (m[i][j] != 0) return false;
+    }
+    if (pivot == 0) continue;
+    for (std::size_t r = i + 1; r < m.size(); ++r) {
+      for (std::size_t c = i + 1; c < m.size(); ++c) {
+        m[r][c] = (m[r][c] * pivot - m[r][i] * m[i][c]) / previous;
+      }
+    }
+    previous = pivot;
+  }
+  return true;
+}
+
+/// Whether sign · (LᵀL - bound I) has no negative eigenvalue.
+bool spectrum_holds(const Eigen::MatrixXd& basis, double bound, int sign) {
+  const auto k = static_cast<std::size_t>(basis.cols());
+  std::vector<ExactVector> columns;
+  for (long j = 0; j < basis.cols(); ++j) columns.push_back(exact(basis.col(j)));
+  std::vector<ExactVector> gram(k, ExactVector(k));
+  int places = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t j = 0; j < k; ++j) {
+      Exact& entry = gram[i][j];
+      for (std::size_t row = 0; row < columns[i].size(); ++row) {
+        entry = entry + columns[i][row] * columns[j][row];
+      }
+      if (i == j) entry = entry - Exact(bound);
+      places = std::max(places, entry.places);
+    }
+  }
+  std::vector<std::vector<Integer>> integers(k);
+  for (std::size_t i = 0; i < k; ++i) {
+    for (const Exact& entry : gram[i]) integers[i].push_back(sign * entry.shifted(places));
+  }
+  return positive_semidefinite(std::move(integers));
+}
+
+bool all_finite(const SafetyView& view) {
+  return view.basis.allFinite() && view.coefficients.allFinite() &&
+         std::all_of(view.anchors.begin(), view.anchors.end(),
+                     [](const Eigen::VectorXd& anchor) { return anchor.allFinite(); });
+}
+
+Finding not_finite() {
+  return {FindingKind::not_finite, -1, -1, "a parameter is not a finite number"};
+}
+
+/// Whether the margins claimed are at most the true ones. Minus infinity, or not a number, claims
+/// nothing; infinity is right only where there is nothing to obey.
+bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVector& s) {
+  if (claim.row_margin == kInfinity && set.rows() > 0) return false;
+  if (claim.slack_margin == kInfinity && set.has_slack_limit()) return false;
+  if (std::isfinite(claim.row_margin)) {
+    for (const Exact& entry : s) {
+      if (entry < Exact(claim.row_margin)) return false;
+    }
+  }
+  return !std::isfinite(claim.slack_margin) || !set.has_slack_limit() ||
+         within(s, Exact(set.slack_limit()) - Exact(claim.slack_margin));
+}
+
+}  // namespace
+
+const char* to_string(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::not_finite:
+      return "not finite";
+    case FindingKind::row_violated:
+      return "row violated";
+    case FindingKind::slack_limit_violated:
+      return "slack limit violated";
+    case FindingKind::spectrum_too_small:
+      return "spectrum too small";
+    case FindingKind::spectrum_too_large:
+      return "spectrum too large";
+    case FindingKind::certificate_mismatch:
+      return "certificate mismatch";
+    case FindingKind::certificate_overclaims:
+      return "certificate overclaims";
+  }
+  return "unknown";
+}
+
+Findings check_safety(const SafetyView& view) {
+  view.validate();
+  if (!all_finite(view)) return {not_finite()};
+  Findings findings;
+  for (int t = 0; t < view.tasks(); ++t) {
+    const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
+    check_slack(set, slack(set, policy(view, t)), t, findings);
+  }
+  if (!spectrum_holds(view.basis, view.smallest_eigenvalue, 1)) {
+    findings.push_back(
+        {FindingKind::spectrum_too_small, -1, -1,
+         fmt::format("LᵀL has an eigenvalue below {:.6g}", view.smallest_eigenvalue)});
+  }
+  if (view.largest_eigenvalue < kInfinity &&
+      !spectrum_holds(view.basis, view.largest_eigenvalue, -1)) {
+    findings.push_back(
+        {FindingKind::spectrum_too_large, -1, -1,
+         fmt::format("LᵀL has an eigenvalue above {:.6g}", view.largest_eigenvalue)});
+  }
+  return findings;
+}
+
+Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters) {
+  require_size("parameters", parameters.size(), set.parameters());
+  if (!parameters.allFinite()) return {not_finite()};
+  Findings findings;
+  check_slack(set, slack(set, exact(parameters)), -1, findings);
+  return findings;
+}
+
+Findings check_certificate(const SafetyView& view, const Certificate& certificate) {
+  Findings findings = check_safety(view);
+  if (certificate.fingerprint != view.fingerprint() ||
+      static_cast<int>(certificate.tasks.size()) != view.tasks() ||
+      certificate.smallest_eigenvalue != view.smallest_eigenvalue ||
+      certificate.largest_eigenvalue != view.largest_eigenvalue) {
+    findings.push_back(
+        {FindingKind::certificate_mismatch, -1, -1, "the certificate is about other parameters"});
+    return findings;
+  }
+  for (int t = 0; all_finite(view) && t < view.tasks(); ++t) {
+    const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
+    const TaskCertificate& claim = certificate.tasks[static_cast<std::size_t>(t)];
+    if (claim_holds(claim, set, slack(set, policy(view, t)))) continue;
+    findings.push_back(
+        {FindingKind::certificate_overclaims, t, claim.worst_row,
+         fmt::format("task {}: margins of {:.6g} in the rows and {:.6g} in the slack "
+                     "are claimed, which is more than there is",
+                     t, claim.row_margin, claim.slack_margin)});
+  }
+  return findings;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/prove/safety_view.hpp"
+
+namespace lifeguard {
+
+/// An independent check of what a learner holds, in integers: a double is an integer times a power
+/// of two, so nothing below is rounded and no tolerance exists. It shares no code with what
+/// computes policies and certificates, only the types that hold the numbers.
+
+enum class FindingKind {
+  not_finite,             // a number that is not finite; nothing else was checked
+  row_violated,           // a_iᵀ (ᾱ + L s) > b_i
+  slack_limit_violated,   // ‖b - A (ᾱ + L s)‖ > c_max
+  spectrum_too_small,     // LᵀL - p I has a negative eigenvalue
+  spectrum_too_large,     // q I - LᵀL has a negative eigenvalue
+  certificate_mismatch,   // the certificate speaks of other parameters
+  certificate_overclaims  // a margin in the certificate is above the true one
+};
+
+const char* to_string(FindingKind kind);
+
+struct Finding {
+  FindingKind kind;
+  int task = -1;  // -1: about the basis or the certificate as a whole
+  int row = -1;
+  /// For a person; names task and row.
+  std::string message;
+};
+
+/// Empty means: all that was asked for holds, exactly.
+using Findings = std::vector<Finding>;
+
+/// A_t (ᾱ_t + L s_t) ≤ b_t and ‖b_t - A_t (ᾱ_t + L s_t)‖ ≤ c_t for every task, and
+/// p I ⪯ LᵀL ⪯ q I. Throws InvalidInput as SafetyView::validate does.
+Findings check_safety(const SafetyView& view);
+
+/// One policy as it is executed: A α ≤ b and ‖b - A α‖ ≤ c.
+Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters);
+
+/// check_safety, and that the certificate is about these parameters and claims no more than holds.
+Findings check_certificate(const SafetyView& view, const Certificate& certificate);
+
+}  // namespace lifeguard

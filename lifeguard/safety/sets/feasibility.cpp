@@ -1,0 +1,273 @@
+#include "lifeguard/safety/sets/feasibility.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/prove/exact_program.hpp"
+
+namespace lifeguard {
+namespace {
+
+double smallest_distance(const SafeSet& set, const Eigen::VectorXd& norms,
+                         const Eigen::VectorXd& point) {
+  return (margins(set, point).rows.array() / norms.array()).minCoeff();
+}
+
+Contradiction contradiction_of(const SafeSet& set, const DeepestPoint& deepest) {
+  Contradiction result;
+  result.rows = deepest.rows;
+  result.multipliers = deepest.multipliers;
+  result.exact_multipliers = deepest.exact_multipliers;
+  for (const int row : deepest.rows) result.names.push_back(set.name(row));
+  result.combined_limit = 0;
+  if (deepest.radius_sign < 0) {
+    for (std::size_t i = 0; i < deepest.rows.size(); ++i) {
+      result.combined_limit +=
+          deepest.multipliers(static_cast<long>(i)) * set.limits()(deepest.rows[i]);
+    }
+  }
+  return result;
+}
+
+Contradiction slack_contradiction(const SafeSet& set, const Eigen::VectorXd& proof) {
+  Contradiction result;
+  result.combined_limit = proof.dot(set.limits()) / proof.cwiseMax(0).norm();
+  const double largest = proof.cwiseAbs().maxCoeff();
+  std::vector<double> multipliers;
+  for (int row = 0; row < set.rows(); ++row) {
+    if (std::abs(proof(row)) < 1e-9 * largest) continue;
+    result.rows.push_back(row);
+    result.names.push_back(set.name(row));
+    multipliers.push_back(proof(row) / largest);
+  }
+  result.multipliers =
+      Eigen::Map<Eigen::VectorXd>(multipliers.data(), static_cast<long>(multipliers.size()));
+  return result;
+}
+
+/// The minimum of ½ ‖s‖² - μ Σ log s_i over α, s = b - A α, by Newton steps from a point with s >
+/// 0.
+void move_to_centre(const SafeSet& set, double mu, Eigen::VectorXd& point) {
+  constexpr int kMaxSteps = 50;
+  const Eigen::MatrixXd& a = set.coefficients();
+  const auto value = [&](const Eigen::VectorXd& s) {
+    return 0.5 * s.squaredNorm() - mu * s.array().log().sum();
+  };
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const Eigen::VectorXd slack = set.limits() - a * point;
+    const Eigen::VectorXd inverse = slack.cwiseInverse();
+    const Eigen::VectorXd gradient = a.transpose() * (mu * inverse - slack);
+    const Eigen::VectorXd weights = 1 + mu * inverse.array().square();
+    const Eigen::MatrixXd hessian = a.transpose() * weights.asDiagonal() * a;
+    const Eigen::VectorXd newton = -hessian.completeOrthogonalDecomposition().solve(gradient);
+    if (!(-gradient.dot(newton) > 1e-16 * mu)) return;
+    // No slack shrinks by more than 90 % in a step; then the step is halved until the value falls.
+    const Eigen::VectorXd change = -(a * newton);
+    const double fastest = -change.cwiseQuotient(slack).minCoeff();
+    double length = fastest > 0.9 ? 0.9 / fastest : 1.0;
+    while (!(value(slack + length * change) < value(slack))) {
+      length /= 2;
+      if (length < 1e-12) return;
+    }
+    const Eigen::VectorXd next = point + length * newton;
+    if (!((set.limits() - a * next).minCoeff() > 0)) return;  // rounding has the last word
+    point = next;
+  }
+}
+
+/// From a point strictly inside the rows towards the least ‖b - A α‖, along the centres above for
+/// smaller and smaller μ. It ends past the centre with the largest margin, or with a proof that the
+/// slack limit excludes all: y = s - μ / s has Aᵀy = 0 at each centre, and bᵀy comes near ‖s‖².
+FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point) {
+  constexpr int kMaxCentres = 60;
+  constexpr double kShrink = 0.3;
+  const Eigen::VectorXd start_slack = set.limits() - set.coefficients() * point;
+  double mu = start_slack.squaredNorm() / static_cast<double>(set.rows());
+  FeasibilityResult result;
+  result.status = FeasibilityStatus::too_thin;
+  double best = 0;
+  for (int centre = 0; centre < kMaxCentres; ++centre, mu *= kShrink) {
+    move_to_centre(set, mu, point);
+    const double margin = margins(set, point).worst();
+    if (margin > best) {
+      best = margin;
+      result.status = FeasibilityStatus::strictly_feasible;
+      result.point = point;
+    } else if (best > 0) {
+      return result;
+    }
+    const Eigen::VectorXd slack = set.limits() - set.coefficients() * point;
+    Eigen::VectorXd proof = slack - mu * slack.cwiseInverse();
+    if (best == 0 && proof.dot(set.limits()) > set.slack_limit() * proof.cwiseMax(0).norm() &&
+        proves_slack_above(set.coefficients(), set.limits(), set.slack_limit(), proof)) {
+      result.status = FeasibilityStatus::slack_limit_excludes_all;
+      result.contradiction = slack_contradiction(set, proof);
+      return result;
+    }
+  }
+  return result;
+}
+
+/// Whether rows in one gain each bound every gain on both sides: the usual case, seen at once.
+bool has_box(const SafeSet& set) {
+  std::vector<bool> above(static_cast<std::size_t>(set.parameters()), false);
+  std::vector<bool> below = above;
+  for (int row = 0; row < set.rows(); ++row) {
+    if ((set.coefficients().row(row).array() != 0).count() != 1) continue;
+    long gain = 0;
+    set.magnitudes().row(row).maxCoeff(&gain);
+    const auto i = static_cast<std::size_t>(gain);
+    (set.coefficients()(row, gain) > 0 ? above[i] : below[i]) = true;
+  }
+  const auto all = [](const std::vector<bool>& v) {
+    return std::all_of(v.begin(), v.end(), [](bool b) { return b; });
+  };
+  return all(above) && all(below);
+}
+
+}  // namespace
+
+const char* to_string(FeasibilityStatus status) {
+  switch (status) {
+    case FeasibilityStatus::not_run:
+      return "not run";
+    case FeasibilityStatus::strictly_feasible:
+      return "strictly feasible";
+    case FeasibilityStatus::empty:
+      return "empty";
+    case FeasibilityStatus::no_interior:
+      return "no interior";
+    case FeasibilityStatus::slack_limit_excludes_all:
+      return "slack limit excludes all";
+    case FeasibilityStatus::too_thin:
+      return "too thin";
+  }
+  return "unknown";
+}
+
+const char* to_string(AnchorSource source) {
+  switch (source) {
+    case AnchorSource::none:
+      return "none";
+    case AnchorSource::given:
+      return "given";
+    case AnchorSource::origin:
+      return "origin";
+    case AnchorSource::centre:
+      return "centre";
+  }
+  return "unknown";
+}
+
+std::string FeasibilityResult::message() const {
+  std::vector<std::string> terms;
+  for (std::size_t i = 0; i < contradiction.names.size(); ++i) {
+    terms.push_back(fmt::format("{:.6g} x \"{}\"", contradiction.multipliers(static_cast<long>(i)),
+                                contradiction.names[i]));
+  }
+  const std::string sum = fmt::format("{}", fmt::join(terms, " + "));
+  switch (status) {
+    case FeasibilityStatus::not_run:
+      return "The safe set was not checked.";
+    case FeasibilityStatus::strictly_feasible:
+      return fmt::format("The safe set has strictly safe policies; radius {:.6g}.", radius);
+    case FeasibilityStatus::empty:
+      return fmt::format(
+          "The safe set is empty: these rows contradict each other, for {} gives 0 <= {:.6g}.", sum,
+          contradiction.combined_limit);
+    case FeasibilityStatus::no_interior:
+      return fmt::format(
+          "The safe set has no interior: these rows leave each other no margin, for {} gives "
+          "0 <= 0.",
+          sum);
+    case FeasibilityStatus::slack_limit_excludes_all:
+      return fmt::format(
+          "The slack limit excludes every policy that obeys the rows: the slack is at least {:.6g} "
+          "long, as {} proves.",
+          contradiction.combined_limit, sum);
+    case FeasibilityStatus::too_thin:
+      return "The safe set is too thin: no strictly safe policy was found, and no contradiction.";
+  }
+  return "unknown";
+}
+
+FeasibilityResult check_feasibility(const SafeSet& set) {
+  FeasibilityResult result;
+  if (set.rows() == 0) {
+    result.status = FeasibilityStatus::strictly_feasible;
+    result.point = Eigen::VectorXd::Zero(set.parameters());
+    result.radius = kInfinity;
+    return result;
+  }
+  // Any positive numbers keep the question the same, so those that overflow are cut.
+  constexpr double kLargest = 1e300;
+  const Eigen::VectorXd norms = set.coefficients().rowwise().stableNorm().cwiseMin(kLargest);
+  const double farthest = (set.limits().array().abs() / norms.array()).maxCoeff();
+  const double max_radius = 2 * std::clamp(farthest, 1.0, kLargest);
+  const DeepestPoint deepest = deepest_point(set.coefficients(), set.limits(), norms, max_radius);
+  if (deepest.radius_sign <= 0) {
+    result.status =
+        deepest.radius_sign < 0 ? FeasibilityStatus::empty : FeasibilityStatus::no_interior;
+    result.contradiction = contradiction_of(set, deepest);
+    return result;
+  }
+  if (!(margins(set, deepest.point).rows.minCoeff() > 0)) {
+    result.status = FeasibilityStatus::too_thin;
+    return result;
+  }
+  if (strictly_safe(set, deepest.point)) {
+    result.status = FeasibilityStatus::strictly_feasible;
+    result.point = deepest.point;
+  } else {
+    result = fit_slack_limit(set, deepest.point);
+  }
+  if (result.status == FeasibilityStatus::strictly_feasible) {
+    result.radius = smallest_distance(set, norms, result.point);
+  }
+  return result;
+}
+
+BoundednessResult check_boundedness(const SafeSet& set) {
+  BoundednessResult result;
+  if (has_box(set)) {
+    result.status = BoundednessStatus::bounded;
+    return result;
+  }
+  result.direction = set.has_slack_limit() ? null_direction(set.coefficients())
+                                           : endless_direction(set.coefficients());
+  result.status =
+      result.direction.size() == 0 ? BoundednessStatus::bounded : BoundednessStatus::unbounded;
+  return result;
+}
+
+Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given) {
+  Anchor anchor;
+  if (given.has_value()) {
+    require_size("given", given->size(), set.parameters());
+    if (strictly_safe(set, *given)) {
+      anchor.source = AnchorSource::given;
+      anchor.parameters = *given;
+      return anchor;
+    }
+  }
+  const Eigen::VectorXd origin = Eigen::VectorXd::Zero(set.parameters());
+  if (strictly_safe(set, origin)) {
+    anchor.source = AnchorSource::origin;
+    anchor.parameters = origin;
+    return anchor;
+  }
+  anchor.feasibility = check_feasibility(set);
+  if (anchor.feasibility.status == FeasibilityStatus::strictly_feasible) {
+    anchor.source = AnchorSource::centre;
+    anchor.parameters = anchor.feasibility.point;
+  }
+  return anchor;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "lifeguard/core/saved_state.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
+
+namespace lifeguard {
+
+/// A safe set of policies with so many parameters. One without rows is all of them.
+void write_safe_set(StateWriter& writer, const SafeSet& set);
+SafeSet read_safe_set(StateReader& reader, int parameters);
+
+}  // namespace lifeguard

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/features.hpp"
+#include "lifeguard/systems/task.hpp"
+
+namespace lifeguard {
+
+enum class LqrStatus {
+  not_run,
+  solved,         // gains stabilise the linear model; the residual is below the tolerance
+  not_converged,  // no stabilising solution was found: gains and cost_to_go mean nothing
+};
+
+/// u = K (x - goal) minimises Σ (x'Qx + u'Ru) over an infinite horizon of the linear model.
+struct LqrResult {
+  LqrStatus status = LqrStatus::not_run;
+  Eigen::MatrixXd gains;       // K, actions × states
+  Eigen::MatrixXd cost_to_go;  // P of the Riccati equation
+  /// ‖A'PA - P - A'PB (R + B'PB)⁻¹ B'PA + Q‖ / ‖P‖, in the largest entry.
+  double relative_residual = kNaN;
+};
+
+/// Solves the discrete algebraic Riccati equation by structure-preserving doubling (Chu, Fan, Lin
+/// and Wang, "Structure-preserving algorithms for periodic discrete-time algebraic Riccati
+/// equations", 2004): quadratic convergence, no eigenvectors.
+LqrResult solve_lqr(const LinearModel& model, const Eigen::MatrixXd& q, const Eigen::MatrixXd& r);
+
+/// The LQR gains of a task's own linearisation and cost. Throws InvalidInput if the task has none
+/// (an action without weight, or an unstable mode that no action reaches).
+Eigen::MatrixXd lqr_gains(const Task& task);
+
+/// The same for a policy with these features: zero on second-order terms, and with a bias the
+/// action that holds the goal.
+Eigen::MatrixXd lqr_policy_gains(const Task& task, const Features& features);
+
+}  // namespace lifeguard

@@ -1,0 +1,200 @@
+#include "lifeguard/trajectories/rollout.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/trajectories/kernel.hpp"
+
+namespace lifeguard {
+namespace {
+
+const CustomSystem* custom_system(const Task& task) {
+  const auto* custom = std::get_if<std::shared_ptr<const CustomSystem>>(&task.system);
+  return custom == nullptr ? nullptr : custom->get();
+}
+
+int chunk_count(int trajectories) { return (trajectories + kKernelChunk - 1) / kKernelChunk; }
+
+void simulate(const RolloutJob& job, int chunk) {
+  if (custom_system(*job.task) != nullptr) {
+    simulate_custom_chunk(job, chunk * kKernelChunk);
+  } else {
+    simulate_chunk(job, chunk * kKernelChunk);
+  }
+}
+
+/// Runs body(0) … body(count - 1) on so many threads; 0 means all cores.
+template <class Body>
+void for_each_index(int count, int threads, const Body& body) {
+  if (threads == 1 || count <= 1) {
+    for (int i = 0; i < count; ++i) body(i);
+    return;
+  }
+  const auto run = [&] { tbb::parallel_for(0, count, body, tbb::simple_partitioner()); };
+  if (threads == 0) {
+    run();
+  } else {
+    tbb::task_arena(threads).execute(run);
+  }
+}
+
+/// The gains one action after the other, as the kernels read them. Held on the stack for every
+/// built-in system, so that a rollout allocates nothing.
+class RowMajorGains {
+ public:
+  explicit RowMajorGains(const Eigen::MatrixXd& gains) {
+    if (static_cast<std::size_t>(gains.size()) > small_.size()) large_.resize(gains.size());
+    double* out = large_.empty() ? small_.data() : large_.data();
+    for (Eigen::Index a = 0; a < gains.rows(); ++a) {
+      for (Eigen::Index f = 0; f < gains.cols(); ++f) *out++ = gains(a, f);
+    }
+  }
+  const double* data() const { return large_.empty() ? small_.data() : large_.data(); }
+
+ private:
+  std::array<double, 128> small_;
+  std::vector<double> large_;
+};
+
+void check(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings) {
+  settings.validate();
+  task.validate();
+  const int features = feature_count(task, settings.features);
+  if (custom_system(task) != nullptr) {
+    const auto require_at_most = [](const char* field, int value, int most) {
+      if (value > most) require(false, field, value, fmt::format("must be at most {}", most));
+    };
+    require_at_most("states", task.states(), kMaxCustomStates);
+    require_at_most("actions", task.actions(), kMaxCustomActions);
+    require_at_most("features", features, kMaxCustomFeatures);
+  }
+  if (policy.actions() != task.actions() || policy.features() != features) {
+    throw InvalidInput(
+        "gains", fmt::format("{} x {}", policy.actions(), policy.features()),
+        fmt::format("must be {} x {}, actions x features of the task", task.actions(), features));
+  }
+}
+
+RolloutJob make_job(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
+                    const RowMajorGains& gains) {
+  RolloutJob job;
+  job.task = &task;
+  job.features = settings.features;
+  job.feature_count = feature_count(task, settings.features);
+  job.gains = gains.data();
+  job.sigma = policy.sigma();
+  job.seed = settings.seed;
+  job.first_index = settings.first_index;
+  job.count = settings.trajectories;
+  job.steps = settings.steps;
+  return job;
+}
+
+/// A job that fills `out`. Which trajectories diverged is noted beside their lengths.
+RolloutJob make_storing_job(const Task& task, const GaussianPolicy& policy,
+                            const RolloutSettings& settings, const RowMajorGains& gains,
+                            Trajectories& out) {
+  RolloutJob job = make_job(task, policy, settings, gains);
+  out.reshape(settings.trajectories, settings.steps, job.feature_count, task.actions());
+  job.stride = out.stride();
+  job.features_out = out.feature_row(0, 0);
+  job.actions_out = out.action_row(0, 0);
+  job.costs_out = out.cost_row(0);
+  job.lengths_out = out.lengths();
+  job.diverged_out = out.diverged_flags();
+  return job;
+}
+
+}  // namespace
+
+void RolloutSettings::validate() const {
+  require(trajectories > 0, "trajectories", trajectories, "must be at least 1");
+  require(steps > 0, "steps", steps, "must be at least 1");
+  require(threads >= 0, "threads", threads, "must be at least 0; 0 means all cores");
+}
+
+int feature_count(const Task& task, const Features& features) {
+  const CustomSystem* custom = custom_system(task);
+  if (custom != nullptr && custom->own_features() > 0) {
+    require(features.is_state_only(), "features", "bias or second order",
+            "must be the default for a system with features of its own");
+    return custom->own_features();
+  }
+  return features.count(task.states());
+}
+
+void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
+             Trajectories& out) {
+  check(task, policy, settings);
+  const RowMajorGains gains(policy.gains());
+  const RolloutJob job = make_storing_job(task, policy, settings, gains, out);
+  for_each_index(chunk_count(settings.trajectories), settings.threads,
+                 [&](int chunk) { simulate(job, chunk); });
+}
+
+Trajectories rollout(const Task& task, const GaussianPolicy& policy,
+                     const RolloutSettings& settings) {
+  Trajectories out;
+  rollout(task, policy, settings, out);
+  return out;
+}
+
+void rollout_all(std::span<const RolloutRequest> requests, int threads) {
+  require(threads >= 0, "threads", threads, "must be at least 0; 0 means all cores");
+  struct Part {
+    std::size_t request;
+    int chunk;
+  };
+  std::vector<RowMajorGains> gains;
+  std::vector<RolloutJob> jobs;
+  std::vector<Part> parts;
+  gains.reserve(requests.size());
+  jobs.reserve(requests.size());
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    const RolloutRequest& request = requests[r];
+    require(request.task && request.policy && request.out,
+            indexed("requests", static_cast<long>(r)), "null", "must have task, policy and out");
+    check(*request.task, *request.policy, request.settings);
+    gains.emplace_back(request.policy->gains());
+    jobs.push_back(make_storing_job(*request.task, *request.policy, request.settings, gains.back(),
+                                    *request.out));
+    for (int chunk = 0; chunk < chunk_count(request.settings.trajectories); ++chunk) {
+      parts.push_back({r, chunk});
+    }
+  }
+  for_each_index(static_cast<int>(parts.size()), threads,
+                 [&](int i) { simulate(jobs[parts[i].request], parts[i].chunk); });
+}
+
+Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
+                    const RolloutSettings& settings) {
+  check(task, policy, settings);
+  const RowMajorGains gains(policy.gains());
+  std::vector<double> costs(settings.trajectories);
+  std::vector<std::int32_t> lengths(settings.trajectories);
+  std::vector<std::int32_t> diverged(settings.trajectories);
+  RolloutJob job = make_job(task, policy, settings, gains);
+  job.total_costs_out = costs.data();
+  job.lengths_out = lengths.data();
+  job.diverged_out = diverged.data();
+  for_each_index(chunk_count(settings.trajectories), settings.threads,
+                 [&](int chunk) { simulate(job, chunk); });
+  Evaluation result;
+  double sum = 0;
+  for (int i = 0; i < settings.trajectories; ++i) {
+    sum += costs[i] / settings.steps;
+    result.failed += lengths[i] < settings.steps ? 1 : 0;
+    result.diverged += diverged[i];
+  }
+  result.mean_cost = sum / settings.trajectories;
+  return result;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/systems/task.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
+
+namespace lifeguard {
+
+struct RolloutSettings {
+  int trajectories = 50;
+  int steps = 150;
+  std::uint64_t seed = 0;
+  /// Index of the first trajectory: a batch of 50 is the batches of 20 and 30 at first_index 0 and
+  /// 20, to the bit.
+  std::uint64_t first_index = 0;
+  Features features{};
+  /// 1 stays on the calling thread; 0 uses all cores. The result does not depend on it.
+  int threads = 1;
+
+  void validate() const;
+};
+
+/// Number of features a policy for this task must have.
+int feature_count(const Task& task, const Features& features);
+
+/// Simulates trajectories of one task under one policy: a pure function of (task, policy, settings
+/// without threads). Reuses the memory of `out`; in the steady state nothing is allocated.
+/// Throws InvalidInput if the gains do not fit the task or the settings break a rule.
+void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
+             Trajectories& out);
+Trajectories rollout(const Task& task, const GaussianPolicy& policy,
+                     const RolloutSettings& settings);
+
+/// One of many rollouts that share the cores; `settings.threads` is not looked at.
+struct RolloutRequest {
+  const Task* task = nullptr;
+  const GaussianPolicy* policy = nullptr;
+  RolloutSettings settings;
+  Trajectories* out = nullptr;
+};
+/// All requests at once, in parallel over tasks and trajectories.
+void rollout_all(std::span<const RolloutRequest> requests, int threads = 0);
+
+/// What a policy costs: the mean of C(τ) over the trajectories, without keeping them. Uses the
+/// policy as it is; pass policy.without_noise() for the cost of its mean.
+struct Evaluation {
+  double mean_cost = 0;
+  int failed = 0;    // trajectories that ended early
+  int diverged = 0;  // of these, by leaving the finite range
+};
+Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
+                    const RolloutSettings& settings);
+
+}  // namespace lifeguard

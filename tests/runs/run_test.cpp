@@ -1,0 +1,484 @@
+#include "lifeguard/runs/run.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/random.hpp"
+#include "lifeguard/runs/comparison.hpp"
+#include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/run_check.hpp"
+
+namespace lifeguard {
+namespace {
+
+ExperimentConfig small_config(const std::string& method = "learner", int rounds = 30) {
+  return parse_config(
+      fmt::format("[experiment]\nname = \"small\"\nrounds = {}\ntasks = 3\n"
+                  "trajectories = 16\nsteps = 100\nmethod = \"{}\"\nseeds = 2\n"
+                  "[evaluation]\nstart_states = 4\n"
+                  "[family]\nbase = \"mass-spring\"\n"
+                  "[safe_set]\nslack_limit = 100\n[safe_set.lqr_box]\nreach = 0.5\n",
+                  rounds, method),
+      "small.toml");
+}
+
+class RunFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              fmt::format("lifeguard-{}-{}-{}", info->test_suite_name(), info->name(), getpid());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+};
+
+/// Everything in a run file but its times, as text.
+std::string results_of(const std::filesystem::path& path) {
+  SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
+  std::string text;
+  for (const char* table : {"meta", "tasks", "rounds", "evaluations", "certificates", "regret",
+                            "lemmas", "policies", "checkpoint"}) {
+    SQLite::Statement query(database, fmt::format("SELECT * FROM {} ORDER BY 1", table));
+    while (query.executeStep()) {
+      text += table;
+      for (int i = 0; i < query.getColumnCount(); ++i) {
+        const SQLite::Column column = query.getColumn(i);
+        text += '|';
+        if (column.isFloat()) {
+          text += fmt::format("{}", column.getDouble());
+        } else {
+          text.append(static_cast<const char*>(column.getBlob()),
+                      static_cast<std::size_t>(column.getBytes()));
+        }
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+TEST_F(RunFiles, ARunIsSafeCheckedAndTheSameWhenPlayedAgain) {
+  ASSERT_EQ(start_run(small_config(), path("a.run")), RunStatus::finished);
+  const RunCheck check = check_run(path("a.run"), /*replay=*/true);
+  EXPECT_THAT(check.findings, testing::IsEmpty());
+  EXPECT_EQ(check.rounds, 30);
+  EXPECT_TRUE(check.certificate_checked);
+  EXPECT_TRUE(check.replayed);
+  const RunReader reader(path("a.run"));
+  EXPECT_TRUE(reader.header().finished);
+  EXPECT_EQ(reader.certificates().size(), 30U);
+  EXPECT_EQ(reader.evaluations().size(), 31U);
+  EXPECT_FALSE(std::filesystem::exists(path("a.run-wal")));
+  EXPECT_FALSE(std::filesystem::exists(path("a.run-shm")));
+  const RunSummary summary = summarise(reader);
+  EXPECT_EQ(summary.unsafe_policies, 0);
+  EXPECT_LT(summary.final_cost(), 0.5 * summary.costs.front());
+  EXPECT_EQ(summary.observations_until_safe, 0);
+}
+
+class RunsOfEveryMethod : public RunFiles, public testing::WithParamInterface<const char*> {};
+
+TEST_P(RunsOfEveryMethod, StoppedAndResumedEndsWithTheSameBits) {
+  const ExperimentConfig config = small_config(GetParam());
+  start_run(config, path("whole.run"));
+  RunOptions stop_often;
+  stop_often.after_round = [](const auto&, const RoundOutcome& o) {
+    return o.round.round % 7 != 0;
+  };
+  ASSERT_EQ(start_run(config, path("parts.run"), stop_often), RunStatus::stopped);
+  int parts = 1;
+  while (resume_run(path("parts.run"), stop_often) == RunStatus::stopped) ++parts;
+  EXPECT_EQ(parts, 4);
+  EXPECT_EQ(results_of(path("parts.run")), results_of(path("whole.run")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RunsOfEveryMethod,
+                         testing::Values("learner", "pg", "pg-ella", "shared"));
+
+/// Calls `work` in a process of its own that is killed after some microseconds; whether it ended by
+/// itself before that.
+bool ended_before_kill(const std::function<void()>& work, unsigned microseconds) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      work();
+    } catch (...) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  for (unsigned waited = 0; waited < microseconds; waited += 200) {
+    if (waitpid(child, &status, WNOHANG) == child) {
+      return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    usleep(200);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(RunFiles, KilledAtRandomMomentsEndsWithTheSameBits) {
+  const ExperimentConfig config = small_config("learner", 150);
+  start_run(config, path("whole.run"));
+  const std::string expected = results_of(path("whole.run"));
+  RunOptions every_round;
+  every_round.commit_seconds = 0;
+  const CounterRandom random(1, RandomStream::user, 0);
+  std::uint32_t draw = 0;
+  int kills = 0;
+  for (int file = 0; file < 3; ++file) {
+    const auto run = path(fmt::format("{}.run", file));
+    double longest_wait = 10000;
+    long last_done = 0;
+    bool finished = false;
+    while (!finished) {
+      const auto wait = static_cast<unsigned>(random.uniform(draw++, 500, longest_wait));
+      ended_before_kill(
+          [&] {
+            if (std::filesystem::exists(run)) {
+              resume_run(run, every_round);
+            } else {
+              start_run(config, run, every_round);
+            }
+          },
+          wait);
+      long done = 0;
+      if (std::filesystem::exists(run)) {
+        const RunReader reader(run);
+        finished = reader.header().finished;
+        done = reader.header().rounds_done;
+      }
+      kills += finished ? 0 : 1;
+      // A busy machine needs longer to get anywhere.
+      if (done == last_done) longest_wait *= 1.3;
+      last_done = done;
+    }
+    EXPECT_EQ(results_of(run), expected);
+  }
+  EXPECT_GE(kills, 5);
+}
+
+TEST_F(RunFiles, KilledWithRoundsNotYetCommittedEndsWithTheSameBits) {
+  const ExperimentConfig config = small_config("learner", 60);
+  start_run(config, path("whole.run"));
+  const CounterRandom random(2, RandomStream::user, 0);
+  long kill_after = 0;
+  for (std::uint32_t attempt = 0; kill_after < 60; ++attempt) {
+    kill_after += 1 + static_cast<long>(random.uniform(attempt) * 12);
+    const pid_t child = fork();
+    if (child == 0) {
+      RunOptions options;
+      options.commit_seconds = 1e-3 * random.uniform(attempt + 1000);
+      options.after_round = [&](const auto&, const RoundOutcome& outcome) {
+        if (kill_after < 60 && outcome.round.round >= kill_after) raise(SIGKILL);
+        return true;
+      };
+      if (std::filesystem::exists(path("killed.run"))) {
+        resume_run(path("killed.run"), options);
+      } else {
+        start_run(config, path("killed.run"), options);
+      }
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (kill_after < 60) {
+      EXPECT_TRUE(WIFSIGNALED(status));
+    }
+  }
+  EXPECT_EQ(results_of(path("killed.run")), results_of(path("whole.run")));
+}
+
+TEST_F(RunFiles, AFullDiskIsSaidAndTheRunGoesOnAfterwards) {
+  const ExperimentConfig config = small_config("learner", 200);
+  start_run(config, path("whole.run"));
+  const pid_t child = fork();
+  if (child == 0) {
+    // A file that may not grow is what a full disk looks like from here.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{200000, 200000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      RunOptions every_round;
+      every_round.commit_seconds = 0;
+      start_run(config, path("full.run"), every_round);
+    } catch (const RunFileError&) {
+      _exit(7);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_FALSE(RunReader(path("full.run")).header().finished);
+  EXPECT_EQ(resume_run(path("full.run")), RunStatus::finished);
+  EXPECT_EQ(results_of(path("full.run")), results_of(path("whole.run")));
+}
+
+TEST_F(RunFiles, TheLogOfADeletedRunIsNotTakenForTheNewOnes) {
+  const ExperimentConfig config = small_config("learner", 40);
+  RunOptions every_round;
+  every_round.commit_seconds = 0;
+  every_round.after_round = [](const auto&, const RoundOutcome& outcome) {
+    if (outcome.round.round == 30) raise(SIGKILL);
+    return true;
+  };
+  ended_before_kill([&] { start_run(config, path("a.run"), every_round); }, 3000000);
+  ASSERT_TRUE(std::filesystem::exists(path("a.run-wal")));
+  std::filesystem::remove(path("a.run"));
+  EXPECT_EQ(start_run(config, path("a.run")), RunStatus::finished);
+  EXPECT_TRUE(check_run(path("a.run"), /*replay=*/true).findings.empty());
+}
+
+TEST_F(RunFiles, CanBeReadWhileItIsWritten) {
+  RunOptions options;
+  options.commit_seconds = 0;
+  long seen = 0;
+  options.after_round = [&](const auto&, const RoundOutcome& outcome) {
+    if (outcome.round.round % 10 == 0) {
+      const RunReader reader(path("live.run"));
+      EXPECT_FALSE(reader.header().finished);
+      seen = static_cast<long>(reader.rounds().size());
+      EXPECT_EQ(seen, reader.header().rounds_done);
+    }
+    return true;
+  };
+  start_run(small_config(), path("live.run"), options);
+  EXPECT_GE(seen, 18);
+}
+
+std::string error_of(const std::filesystem::path& path) {
+  try {
+    const RunReader reader(path);
+    reader.rounds();
+    return "(no error)";
+  } catch (const RunFileError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(RunFiles, WhatIsNoRunFileIsSaidPlainly) {
+  EXPECT_THAT(error_of(path("none.run")), testing::HasSubstr("is not there"));
+  std::ofstream(path("text.run")) << std::string(5000, 'x');
+  EXPECT_THAT(error_of(path("text.run")), testing::HasSubstr("is not a run file"));
+  {
+    SQLite::Database other(path("other.run").string(),
+                           SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    other.exec("CREATE TABLE t (x)");
+  }
+  EXPECT_THAT(error_of(path("other.run")), testing::HasSubstr("another program"));
+  start_run(small_config(), path("new.run"));
+  {
+    SQLite::Database newer(path("new.run").string(), SQLite::OPEN_READWRITE);
+    newer.exec("PRAGMA user_version = 99");
+  }
+  EXPECT_THAT(error_of(path("new.run")), testing::HasSubstr("schema version 99"));
+  EXPECT_THROW(start_run(small_config(), path("new.run")), RunFileError);
+}
+
+TEST_F(RunFiles, DamagedBytesAreFound) {
+  start_run(small_config("learner", 200), path("good.run"));
+  const auto size = static_cast<long>(std::filesystem::file_size(path("good.run")));
+  int found = 0;
+  for (int i = 1; i <= 8; ++i) {
+    std::filesystem::copy_file(path("good.run"), path("bad.run"),
+                               std::filesystem::copy_options::overwrite_existing);
+    std::fstream file(path("bad.run"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(size * i / 9);
+    file << std::string(4096, '\xff');
+    file.close();
+    try {
+      found += check_run(path("bad.run"), /*replay=*/true).findings.empty() ? 0 : 1;
+    } catch (const RunFileError&) {
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 8);
+}
+
+TEST_F(RunFiles, AnAlteredPolicyIsFound) {
+  start_run(small_config(), path("a.run"));
+  {
+    SQLite::Database database(path("a.run").string(), SQLite::OPEN_READWRITE);
+    SQLite::Statement update(database, "UPDATE rounds SET played = ? WHERE round = 17");
+    const double unsafe[2] = {-1000, -1000};
+    update.bind(1, unsafe, sizeof(unsafe));
+    update.exec();
+  }
+  const RunCheck check = check_run(path("a.run"));
+  ASSERT_EQ(check.findings.size(), 3U);  // two rows and the slack limit
+  EXPECT_THAT(check.findings[0], testing::HasSubstr("round 17"));
+  EXPECT_THAT(check.findings[0], testing::HasSubstr("lower limit"));
+}
+
+TEST_F(RunFiles, AFileOfTheFirstSchemaIsUpgraded) {
+  RunOptions stop;
+  stop.after_round = [](const auto&, const RoundOutcome& o) { return o.round.round < 10; };
+  start_run(small_config(), path("whole.run"));
+  start_run(small_config(), path("old.run"), stop);
+  {
+    SQLite::Database database(path("old.run").string(), SQLite::OPEN_READWRITE);
+    database.exec("DROP TABLE regret; DROP TABLE lemmas; PRAGMA user_version = 1");
+  }
+  EXPECT_EQ(RunReader(path("old.run")).header().schema_version, 1);
+  EXPECT_TRUE(RunReader(path("old.run")).regrets().empty());
+  EXPECT_TRUE(RunReader(path("old.run")).lemmas().empty());
+  EXPECT_EQ(resume_run(path("old.run")), RunStatus::finished);
+  EXPECT_EQ(RunReader(path("old.run")).header().schema_version, 3);
+}
+
+TEST_F(RunFiles, EveryRoundIsHeldAgainstTheRegretTheorem) {
+  start_run(small_config(), path("a.run"));
+  {
+    const RunReader reader(path("a.run"));
+    const std::vector<StoredLemmas> lemmas = reader.lemmas();
+    ASSERT_EQ(lemmas.size(), 30U);
+    for (const StoredLemmas& round : lemmas) {
+      EXPECT_TRUE(round.values.hold()) << "round " << round.round;
+      EXPECT_GT(round.values.knowledge.measured, 0);
+    }
+    const RunSummary summary = summarise(reader);
+    ASSERT_TRUE(summary.theorem);
+    EXPECT_EQ(summary.theorem->rounds, 30);
+    EXPECT_LE(summary.regret.back().surrogate, summary.theorem->regret_bound);
+    EXPECT_LE(summary.regret.back().surrogate, summary.theorem->excess);
+    EXPECT_EQ(check_run(path("a.run")).lemmas, 30);
+  }
+  {
+    SQLite::Database database(path("a.run").string(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE lemmas SET knowledge = 2 * knowledge_bound WHERE round = 4");
+  }
+  const RunCheck check = check_run(path("a.run"));
+  ASSERT_EQ(check.findings.size(), 1U);
+  EXPECT_THAT(check.findings[0], testing::HasSubstr("round 4"));
+}
+
+TEST_F(RunFiles, KIsChosenByCrossValidation) {
+  const std::string text =
+      "[experiment]\nrounds = 12\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
+      "[family]\nbase = \"cart-pole\"\n[safe_set.lqr_box]\nreach = 0.7\n"
+      "[learner]\ncross_validate_k = true\n";
+  std::set<int> chosen;
+  for (int seed = 0; seed < 6; ++seed) {
+    const ExperimentConfig config =
+        parse_config(text, "k.toml", {fmt::format("experiment.seed={}", seed)});
+    const lifeguard::Run run(config);
+    const int k = dynamic_cast<const Learner&>(run.learner()).knowledge().basis_size();
+    EXPECT_TRUE(k == 1 || k == 2 || k == 4) << k;
+    chosen.insert(k);
+  }
+  EXPECT_GT(chosen.size(), 1U) << "the choice does not depend on the data";
+  start_run(parse_config(text, "k.toml"), path("k.run"));
+  EXPECT_TRUE(check_run(path("k.run"), /*replay=*/true).findings.empty());
+}
+
+TEST_F(RunFiles, TheTheoremSaysNothingOfUnboundedSets) {
+  ExperimentConfig config = parse_config(
+      "[experiment]\nrounds = 3\ntasks = 1\n[family]\nbase = \"mass-spring\"\n"
+      "[safe_set.lqr_box]\nreach = 0.5\n",
+      "unbounded.toml");
+  start_run(config, path("a.run"));
+  EXPECT_TRUE(RunReader(path("a.run")).lemmas().empty());
+  EXPECT_FALSE(summarise(RunReader(path("a.run"))).theorem);
+}
+
+TEST_F(RunFiles, AnExportedHeaderComputesThePolicysActions) {
+  start_run(small_config(), path("a.run"));
+  const RunReader reader(path("a.run"));
+  const ExportedPolicy policy = export_policy(reader, "1");
+  EXPECT_EQ(policy.gains, gains_from_parameters(reader.policies()->col(1), 1));
+  EXPECT_GT(policy.margin, 0);
+  std::ofstream(path("policy.hpp")) << policy_to_header(policy);
+  std::ofstream(path("main.cpp")) << "#include \"policy.hpp\"\n#include <stdio.h>\nint main() {\n"
+                                     "  const double x[2] = {0.3, -0.2};\n  double u[1];\n"
+                                  << "  mass_spring_1::act(x, u);\n  printf(\"%.17g\", u[0]);\n}\n";
+  const std::string program = path("program").string();
+  ASSERT_EQ(std::system(fmt::format("c++ -Wall -Werror -ffp-contract=off -o {} {}", program,
+                                    path("main.cpp").string())
+                            .c_str()),
+            0);
+  ASSERT_EQ(std::system(fmt::format("{} > {}", program, path("out").string()).c_str()), 0);
+  double action = 0;
+  std::ifstream(path("out")) >> action;
+  EXPECT_DOUBLE_EQ(action, policy.gains(0, 0) * 0.3 + policy.gains(0, 1) * -0.2);
+  EXPECT_THROW(export_policy(reader, "mass-spring 9"), InvalidInput);
+}
+
+TEST_F(RunFiles, AnUnsafePolicyIsNotExported) {
+  ExperimentConfig config = small_config("shared", 60);
+  start_run(config, path("shared.run"));
+  const RunReader reader(path("shared.run"));
+  ASSERT_GT(summarise(reader).unsafe_policies, 0);
+  int refused = 0;
+  for (const char* task : {"0", "1", "2"}) {
+    try {
+      export_policy(reader, task);
+    } catch (const RunFileError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 1);
+}
+
+TEST_F(RunFiles, AComparisonIsTheSameOnAnyNumberOfThreadsWithAndWithoutFiles) {
+  const ExperimentConfig config = small_config();
+  const Comparison one = compare_methods(config, {.threads = 1});
+  const Comparison all = compare_methods(config, {.threads = 4});
+  const Comparison files = compare_methods(config, {.folder = folder_ / "runs"});
+  const Comparison again = compare_methods(config, {.folder = folder_ / "runs"});
+  ASSERT_EQ(one.methods.size(), 4U);
+  for (const Comparison* other : {&all, &files, &again}) {
+    for (std::size_t m = 0; m < one.methods.size(); ++m) {
+      EXPECT_EQ(one.methods[m].final_cost.mean, other->methods[m].final_cost.mean);
+      EXPECT_EQ(one.methods[m].mean_cost.ci95, other->methods[m].mean_cost.ci95);
+      EXPECT_EQ(one.methods[m].unsafe_policies, other->methods[m].unsafe_policies);
+      for (std::size_t s = 0; s < one.runs[m].size(); ++s) {
+        EXPECT_EQ(one.runs[m][s].costs, other->runs[m][s].costs);
+      }
+    }
+  }
+  EXPECT_EQ(one.methods[0].unsafe_policies, 0);
+  EXPECT_GT(one.methods[3].unsafe_policies, 0);
+  ExperimentConfig longer = small_config("learner", 31);
+  EXPECT_THROW(compare_methods(longer, {.folder = folder_ / "runs"}), RunFileError);
+}
+
+TEST(Statistics, IntervalsAreStudents) {
+  EXPECT_NEAR(student_quantile(19), 2.093024, 1e-6);
+  const MeanInterval interval = mean_interval({1, 2, 3, 4});
+  EXPECT_DOUBLE_EQ(interval.mean, 2.5);
+  EXPECT_NEAR(interval.ci95, 3.182446 * 1.2909944 / 2, 1e-5);
+  EXPECT_TRUE(std::isnan(mean_interval({1}).ci95));
+}
+
+TEST(Summary, MeanCostWeighsEachRoundOnce) {
+  RunSummary summary;
+  summary.rounds = {0, 1, 2, 4};
+  summary.costs = {100, 8, 4, 2};
+  summary.rounds_done = 5;
+  EXPECT_DOUBLE_EQ(summary.mean_cost(), (8 + 4 + 4 + 2 + 2) / 5.0);
+  EXPECT_EQ(summary.rounds_to(4), 2);
+  EXPECT_EQ(summary.rounds_to(1), 5);
+}
+
+}  // namespace
+}  // namespace lifeguard
