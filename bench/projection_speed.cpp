@@ -17,7 +17,7 @@
 namespace {
 
 using namespace lifeguard;
-using lifeguard::testing::Draws;
+using lifeguard::test_support::Draws;
 
 struct Size {
   int d, k;
@@ -71,10 +71,10 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
   std::vector<ProjectionTask> tasks;
   for (int t = 0; t < kTasks; ++t) {
     tasks.push_back(scene == Scene::vertex
-                        ? lifeguard::testing::random_task(draws, 2 * size.d, size.d, {})
+                        ? lifeguard::test_support::random_task(draws, 2 * size.d, size.d, {})
                         : box_task(draws, size.d, scene == Scene::box_and_ball));
   }
-  Eigen::MatrixXd basis = lifeguard::testing::random_basis(draws, size.d, size.k, 0.25, 4);
+  Eigen::MatrixXd basis = lifeguard::test_support::random_basis(draws, size.d, size.k, 0.25, 4);
   Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(size.k, kTasks);
   // The goal's gains are normal with deviation 0.7: about 15 % of them are outside the box.
   const Eigen::MatrixXd goal_basis = draws.normals(size.d, size.k) / std::sqrt(size.k);
@@ -149,9 +149,9 @@ void check_many() {
   Draws draws(12);
   std::vector<ProjectionTask> tasks;
   for (int t = 0; t < kTasks; ++t) {
-    tasks.push_back(lifeguard::testing::random_task(draws, 48, 24, {false, false, true}));
+    tasks.push_back(lifeguard::test_support::random_task(draws, 48, 24, {false, false, true}));
   }
-  const Eigen::MatrixXd basis = lifeguard::testing::random_basis(draws, 24, 12, 0.25, 4);
+  const Eigen::MatrixXd basis = lifeguard::test_support::random_basis(draws, 24, 12, 0.25, 4);
   const Eigen::MatrixXd coefficients = 1e-3 * draws.normals(12, kTasks);
   TaskVerifier verifier;
   std::vector<TaskMargin> margins;
@@ -186,7 +186,7 @@ void compare_paper() {
     for (int t = 0; t < kTasks; ++t) tasks.push_back(box_task(draws, 8, false));
     // A last point at the boundary: the exact projection of a goal outside.
     const Eigen::MatrixXd goal = draws.normals(4, kTasks);
-    const Eigen::MatrixXd first = lifeguard::testing::random_basis(draws, 8, 4, 0.25, 4);
+    const Eigen::MatrixXd first = lifeguard::test_support::random_basis(draws, 8, 4, 0.25, 4);
     const ProjectionResult last =
         exact.project(tasks, first, goal, first, Eigen::MatrixXd::Zero(4, kTasks));
     const Eigen::MatrixXd target_basis = last.basis + 0.1 * draws.normals(8, 4);

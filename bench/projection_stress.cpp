@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   using namespace lifeguard;
-  using lifeguard::testing::Draws;
+  using lifeguard::test_support::Draws;
 
   CLI::App app("Stress of the projection");
   long least_rounds = 100000, least_steps = 1000000;
@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   for (std::uint64_t problem = 0; rounds < least_rounds || steps < least_steps; ++problem) {
     Draws draws(derive_seed(seed, problem));
     // Mostly of moderate size, one in fifty up to the largest.
-    lifeguard::testing::ProjectionSize size{14, 14, 48, 20};
+    lifeguard::test_support::ProjectionSize size{14, 14, 48, 20};
     if (problem % 50 == 0) size = {};
-    auto data = lifeguard::testing::random_projection(draws, size);
+    auto data = lifeguard::test_support::random_projection(draws, size);
     ProjectionSettings settings;
     settings.p = data.p;
     settings.q = data.q;
@@ -46,11 +46,11 @@ int main(int argc, char** argv) {
       });
     }
     for (int round = 0; round < 20; ++round, ++rounds) {
-      lifeguard::testing::draw_target(draws, data);
+      lifeguard::test_support::draw_target(draws, data);
       const ProjectionResult& result =
           projection.project(data.tasks, data.target_basis, data.target_coefficients,
                              data.last_basis, data.last_coefficients);
-      unsafe += lifeguard::testing::unsafe_count(data, result.basis, result.coefficients);
+      unsafe += lifeguard::test_support::unsafe_count(data, result.basis, result.coefficients);
       for (std::size_t i = 1; i < result.objectives.size(); ++i) {
         increases += result.objectives[i] > result.objectives[i - 1];
       }

@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
       two.threads = 2;
       Trajectories scalar_out, kernel_out, large_out;
       const std::vector<double> times = best_in_turns(
-          {[&] { testing::scalar_rollout(task, policy, settings, scalar_out); },
+          {[&] { test_support::scalar_rollout(task, policy, settings, scalar_out); },
            [&] { rollout(chosen, policy, settings, kernel_out); },
            [&] { benchmark::DoNotOptimize(evaluate(chosen, policy.without_noise(), settings)); }},
           repeats);

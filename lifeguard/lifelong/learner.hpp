@@ -10,7 +10,7 @@
 
 #include "lifeguard/lifelong/alternation.hpp"
 #include "lifeguard/lifelong/gradient_memory.hpp"
-#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/lifelong/linearised.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"

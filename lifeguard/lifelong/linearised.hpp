@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 
-#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 
 namespace lifeguard {
 

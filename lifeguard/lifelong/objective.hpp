@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 
 namespace lifeguard {
 

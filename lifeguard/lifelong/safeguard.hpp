@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/solve/projection.hpp"

@@ -7,8 +7,7 @@
 #include "lifeguard/core/aligned.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::adaptation_test {
 
 TEST(Adaptation, WithoutFailuresOnlyTheTrustRegionFollowsTheLength) {
   const Trajectories batch(4, 30, 2, 1);
@@ -148,5 +147,4 @@ TEST(Adaptation, SureDirectionsAreFollowedFurther) {
   EXPECT_EQ(unknown.loss.target - unknown.loss.played, step);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::adaptation_test

@@ -9,8 +9,7 @@
 #include "lifeguard/core/check.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::advantages_test {
 
 Eigen::VectorXd quadratic_terms(const Trajectories& t, int i, int m) {
   std::vector<double> terms;
@@ -105,13 +104,13 @@ Eigen::MatrixXd plain_advantages(const Trajectories& t, const AdvantageSettings&
 }
 
 Trajectories example_batch(int count, bool failures, std::uint64_t seed) {
-  const auto system = testing::LinearSystem::example();
+  const auto system = test_support::LinearSystem::example();
   Trajectories t =
-      system.simulate(system.policy(testing::LinearSystem::example_gains()), count, seed);
+      system.simulate(system.policy(test_support::LinearSystem::example_gains()), count, seed);
   if (failures) {
-    testing::fail(t, 1, 4, 7.0);
-    testing::fail(t, 3, 9, 7.0);
-    testing::fail(t, 6, 0, 7.0);
+    test_support::fail(t, 1, 4, 7.0);
+    test_support::fail(t, 3, 9, 7.0);
+    test_support::fail(t, 6, 0, 7.0);
   }
   return t;
 }
@@ -285,5 +284,4 @@ TEST(StateBaseline, ConstantAndEqualFeaturesDoNotBreakIt) {
   for (const double a : w.advantages) ASSERT_TRUE(std::abs(a) < 20);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::advantages_test

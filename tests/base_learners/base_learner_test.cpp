@@ -12,10 +12,9 @@
 #include "tests/base_learners/linear_system.hpp"
 #include "tests/support/allocation_count.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::base_learner_test {
 
-using testing::LinearSystem;
+using test_support::LinearSystem;
 
 const LinearSystem& example() {
   static const LinearSystem system = LinearSystem::example();
@@ -93,7 +92,7 @@ TEST_P(EveryMethod, IsAFunctionOfTheBatchAlone) {
 }
 
 TEST_P(EveryMethod, AllocatesNothingInTheSteadyState) {
-  if (!testing::allocations_are_counted())
+  if (!test_support::allocations_are_counted())
     GTEST_SKIP() << "allocations are not counted in this build";
   for (const StepRule rule : {StepRule::trust_region, StepRule::line_search}) {
     BaseLearnerSettings s = settings_of(GetParam());
@@ -103,9 +102,9 @@ TEST_P(EveryMethod, AllocatesNothingInTheSteadyState) {
     BaseLearnerWorkspace w;
     RoundLoss loss;
     make_round_loss(t, policy, 0, s, w, loss);
-    const std::int64_t before = testing::allocation_count();
+    const std::int64_t before = test_support::allocation_count();
     for (int visit = 1; visit < 4; ++visit) make_round_loss(t, policy, visit, s, w, loss);
-    EXPECT_EQ(testing::allocation_count(), before);
+    EXPECT_EQ(test_support::allocation_count(), before);
   }
 }
 
@@ -181,7 +180,7 @@ TEST_P(EveryMethod, SingularCurvatureIsDampedAndSaid) {
 
 TEST_P(EveryMethod, NothingToLearnFromIsNoSignal) {
   Trajectories t = example().simulate(example_policy(), 30, 1);
-  for (int i = 0; i < t.count(); ++i) testing::fail(t, i, 0, 3.0);
+  for (int i = 0; i < t.count(); ++i) test_support::fail(t, i, 0, 3.0);
   const RoundLoss loss = loss_of(t, settings_of(GetParam()));
   EXPECT_EQ(loss.status, RoundLossStatus::no_signal);
   EXPECT_EQ(loss.target, loss.played);
@@ -378,7 +377,7 @@ TEST(NaturalActorCritic, RegressionWithTooFewTrajectoriesIsDamped) {
 
 TEST(WeightedLikelihood, WeightsAreFairAndFavourCheapSteps) {
   Trajectories t = example().simulate(example_policy(), 30, 2);
-  testing::fail(t, 4, 2, 9.0);
+  test_support::fail(t, 4, 2, 9.0);
   AdvantageWorkspace a;
   compute_advantages(t, AdvantageSettings{}, a);
   AlignedVector<double> weights;
@@ -460,5 +459,4 @@ TEST(RoundLoss, IsBornNotRun) {
   EXPECT_THROW(run.gradient(Eigen::VectorXd::Zero(7)), InvalidInput);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::base_learner_test

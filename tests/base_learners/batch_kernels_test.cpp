@@ -8,16 +8,15 @@
 #include "lifeguard/trajectories/kernel.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::batch_kernels_test {
 
-using testing::LinearSystem;
+using test_support::LinearSystem;
 
 TEST(BatchKernels, EveryTargetGivesTheSameBits) {
   const LinearSystem system = LinearSystem::example();
   const GaussianPolicy policy = system.policy(LinearSystem::example_gains());
   Trajectories t = system.simulate(policy, 45, 12);
-  testing::fail(t, 7, 6, 3.0);
+  test_support::fail(t, 7, 6, 3.0);
   const std::vector<std::string> targets = simd_targets();
   ASSERT_FALSE(targets.empty());
   for (const BaseLearnerMethod method :
@@ -68,5 +67,4 @@ TEST(BatchKernels, NumbersBehindTheLastTrajectoryDoNotMatter) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::batch_kernels_test

@@ -8,10 +8,9 @@
 #include "lifeguard/core/check.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::line_search_test {
 
-using testing::LinearSystem;
+using test_support::LinearSystem;
 
 TEST(LineSearch, FindsTheRadiusOfLowestImportanceWeightedCost) {
   const LinearSystem system = LinearSystem::example();
@@ -69,5 +68,4 @@ TEST(LineSearch, SaysWhenThereIsNothingToSearchAlong) {
   EXPECT_TRUE(std::isnan(none.trust_region));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::line_search_test

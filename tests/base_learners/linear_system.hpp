@@ -9,7 +9,7 @@
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// x⁺ = A x + B u with costs x'Qx + u'Ru, a normal start and a Gaussian policy: every expectation
 /// over trajectories has a closed form, by propagating second moments.
@@ -125,4 +125,4 @@ inline void fail(Trajectories& t, int i, int length, double failure_cost) {
   }
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

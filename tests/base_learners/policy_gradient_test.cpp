@@ -10,10 +10,9 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::policy_gradient_test {
 
-using testing::LinearSystem;
+using test_support::LinearSystem;
 
 /// Of an entry of the gradient, from the spread over trajectories.
 double standard_error(const PolicyGradient& g, int entry, int count) {
@@ -45,7 +44,7 @@ TEST(PolicyGradient, AgreesWithThePlainSum) {
   PolicyGradient g;
   for (const int count : {1, 16, 37}) {
     Trajectories t = system.simulate(policy, count, 3);
-    if (count > 4) testing::fail(t, 3, 4, 2.0);
+    if (count > 4) test_support::fail(t, 3, 4, 2.0);
     AdvantageWorkspace w;
     compute_advantages(t, AdvantageSettings{}, w);
     compute_policy_gradient(t, policy, w.advantages.data(), g, w.values.data());
@@ -171,7 +170,7 @@ TEST(ImportanceLine, HasTheGradientAsItsSlope) {
   const LinearSystem system = LinearSystem::example();
   const GaussianPolicy policy = system.policy(LinearSystem::example_gains());
   Trajectories t = system.simulate(policy, 21, 8);
-  testing::fail(t, 5, 3, 4.0);
+  test_support::fail(t, 5, 3, 4.0);
   AdvantageWorkspace w;
   PolicyGradient g;
   compute_advantages(t, AdvantageSettings{}, w);
@@ -198,5 +197,4 @@ TEST(Exponential, IsAccurate) {
   EXPECT_EQ(exponential(1e9), exponential(700));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::policy_gradient_test

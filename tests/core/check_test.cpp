@@ -5,10 +5,9 @@
 
 #include "tests/support/invalid_input.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::check_test {
 
-using testing::expect_invalid;
+using test_support::expect_invalid;
 
 constexpr double kNan = kNaN;
 TEST(Check, MessageNamesFieldValueAndRule) {
@@ -63,5 +62,4 @@ TEST(Check, SizeNamesBothSizes) {
 
 TEST(Check, IndexedNamesOneEntry) { EXPECT_EQ(indexed("actions", 2), "actions[2]"); }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::check_test

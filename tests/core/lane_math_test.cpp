@@ -11,8 +11,7 @@
 
 #include "lifeguard/core/random.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::lane_math_test {
 
 using namespace HWY_NAMESPACE;  // NOLINT: the functions under test live there
 
@@ -153,5 +152,4 @@ TEST(LaneMath, NearestTakesTiesToEven) {
   EXPECT_EQ(nearest(-1.51), -2);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::lane_math_test

@@ -10,8 +10,7 @@
 #include "lifeguard/core/random.hpp"
 #include "tests/support/statistics.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::normals_test {
 
 constexpr int kNormals = 1'000'000;
 
@@ -42,14 +41,16 @@ TEST(Normals, MomentsUpToTheFourth) {
 }
 
 TEST(Normals, DistributionFunction) {
-  EXPECT_LT(testing::kolmogorov_smirnov(sample(), testing::standard_normal_distribution), 1.95);
+  EXPECT_LT(test_support::kolmogorov_smirnov(sample(), test_support::standard_normal_distribution),
+            1.95);
 }
 
 TEST(Normals, EachPlaceOfABlockIsNormal) {
   for (std::size_t place = 0; place < 4; ++place) {
     std::vector<double> part;
     for (std::size_t i = place; i < sample().size(); i += 4) part.push_back(sample()[i]);
-    EXPECT_LT(testing::kolmogorov_smirnov(part, testing::standard_normal_distribution), 1.95);
+    EXPECT_LT(test_support::kolmogorov_smirnov(part, test_support::standard_normal_distribution),
+              1.95);
   }
 }
 
@@ -62,7 +63,7 @@ TEST(Normals, Tails) {
       below += z < -k ? 1 : 0;
       largest = std::max(largest, std::fabs(z));
     }
-    const double expected = kNormals * testing::standard_normal_distribution(-k);
+    const double expected = kNormals * test_support::standard_normal_distribution(-k);
     EXPECT_NEAR(above, expected, 5 * std::sqrt(expected));
     EXPECT_NEAR(below, expected, 5 * std::sqrt(expected));
     EXPECT_LT(largest, 6.77);
@@ -79,11 +80,11 @@ TEST(Normals, NumbersOfABlockAreIndependent) {
         first_square.push_back(first.back() * first.back());
         second_square.push_back(second.back() * second.back());
       }
-      EXPECT_LT(std::fabs(testing::scaled_correlation(first, second)), 4);
+      EXPECT_LT(std::fabs(test_support::scaled_correlation(first, second)), 4);
       // The two numbers of a pair have their length in common; only this notices a wrong one.
-      EXPECT_LT(std::fabs(testing::scaled_correlation(first_square, second_square)), 4);
-      EXPECT_LT(std::fabs(testing::scaled_correlation(first, second_square)), 4);
-      EXPECT_LT(std::fabs(testing::scaled_correlation(first_square, second)), 4);
+      EXPECT_LT(std::fabs(test_support::scaled_correlation(first_square, second_square)), 4);
+      EXPECT_LT(std::fabs(test_support::scaled_correlation(first, second_square)), 4);
+      EXPECT_LT(std::fabs(test_support::scaled_correlation(first_square, second)), 4);
     }
   }
 }
@@ -95,10 +96,10 @@ TEST(Normals, APairHasAUniformAngleAndAnIndependentLength) {
     turns.push_back(0.5 + std::atan2(y, x) / (2 * std::numbers::pi));
     lengths.push_back((x * x + y * y) / 2);
   }
-  EXPECT_LT(testing::kolmogorov_smirnov(turns, [](double t) { return t; }), 1.95);
-  EXPECT_LT(testing::kolmogorov_smirnov(lengths, [](double l) { return -std::expm1(-l); }), 1.95);
-  EXPECT_LT(std::fabs(testing::scaled_correlation(turns, lengths)), 4);
+  EXPECT_LT(test_support::kolmogorov_smirnov(turns, [](double t) { return t; }), 1.95);
+  EXPECT_LT(test_support::kolmogorov_smirnov(lengths, [](double l) { return -std::expm1(-l); }),
+            1.95);
+  EXPECT_LT(std::fabs(test_support::scaled_correlation(turns, lengths)), 4);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::normals_test

@@ -10,8 +10,7 @@
 
 #include "tests/support/statistics.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::random_test {
 
 using Words = std::array<std::uint32_t, 4>;
 
@@ -57,7 +56,7 @@ TEST(Random, UniformsAreUniform) {
   for (std::uint32_t n = 0; n < 200'000; ++n) {
     sample.push_back(CounterRandom(5, RandomStream::start_state, n / 4).uniforms(0)[n % 4]);
   }
-  EXPECT_LT(testing::kolmogorov_smirnov(sample, [](double x) { return x; }), 1.95);
+  EXPECT_LT(test_support::kolmogorov_smirnov(sample, [](double x) { return x; }), 1.95);
 }
 
 TEST(Random, SingleNumbersAreThoseOfTheBlocks) {
@@ -105,7 +104,7 @@ TEST(Random, NeighbouringSequencesAreUncorrelated) {
       sequence(2, RandomStream::exploration, 1, 0), sequence(1, RandomStream::parameters, 1, 0),
       sequence(1, RandomStream::exploration, 2, 0), sequence(1, RandomStream::exploration, 1, 1)};
   for (const auto& other : others) {
-    EXPECT_LT(std::fabs(testing::scaled_correlation(base, other)), 4);
+    EXPECT_LT(std::fabs(test_support::scaled_correlation(base, other)), 4);
   }
 }
 
@@ -141,5 +140,4 @@ TEST(DeriveSeed, EveryInputBitMovesHalfOfTheOutputBits) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::random_test

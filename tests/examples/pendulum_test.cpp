@@ -9,8 +9,7 @@
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::pendulum_test {
 
 // tests/data/make_pendulum.py recorded these steps from Gymnasium itself.
 TEST(Pendulum, IsGymnasiumsStepByStep) {
@@ -59,5 +58,4 @@ TEST(Pendulum, RollsOutAsATask) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::pendulum_test

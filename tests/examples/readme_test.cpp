@@ -4,8 +4,7 @@
 #include <sstream>
 #include <string>
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::readme_test {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(LIFEGUARD_SOURCE_DIR "/" + path);
@@ -23,5 +22,4 @@ TEST(Readme, ShowsTheExampleThatTheTestsRun) {
   EXPECT_NE(text_of("examples/safe_lifelong.cpp").find(example), std::string::npos);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::readme_test

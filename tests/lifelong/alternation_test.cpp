@@ -7,8 +7,7 @@
 
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::alternation_test {
 
 struct Problem {
   int features, actions, basis_size;
@@ -208,5 +207,4 @@ TEST(Alternation, GradientFormsReachTheClosedForm) {
   EXPECT_NEAR(solve(BlockStep::gradient), closed, 1e-3 * (1 + std::abs(closed)));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::alternation_test

@@ -4,8 +4,7 @@
 
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::gradient_memory_test {
 
 RoundLoss loss_with_gradient(Draws& draws, const Eigen::VectorXd& gradient, double noise) {
   RoundLoss loss = synthetic_loss(draws, 3, Eigen::VectorXd::Zero(6));
@@ -51,5 +50,4 @@ TEST(GradientMemory, ALossThatTellsNoNoiseIsNotPooled) {
   EXPECT_EQ(memory.weight, 0.0);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::gradient_memory_test

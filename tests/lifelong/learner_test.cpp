@@ -10,8 +10,7 @@
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::learner_test {
 
 constexpr int kFeatures = 3;
 constexpr int kActions = 2;
@@ -235,20 +234,20 @@ TEST(Learner, ATaskLedAstrayGoesBackToItsBestPolicy) {
 }
 
 TEST(Learner, ARoundAllocatesNothing) {
-  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
+  if (!test_support::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(3);
   for (const LearnerSettings& settings : all_updates()) {
     Learner learner = practised(settings, 9);
     const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
     const std::string id = task_name(2);
-    const std::int64_t before = testing::allocation_count();
+    const std::int64_t before = test_support::allocation_count();
     for (int j = 0; j < 20; ++j) learner.observe(id, loss);
-    EXPECT_EQ(testing::allocation_count(), before);
+    EXPECT_EQ(test_support::allocation_count(), before);
   }
 }
 
 TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
-  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
+  if (!test_support::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(4);
   Trajectories batch(20, 15, kFeatures, kActions);
   for (int m = 0; m < batch.steps(); ++m) {
@@ -262,9 +261,9 @@ TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
   Learner learner = practised(LearnerSettings{}, 9);
   const std::string id = task_name(2);
   ASSERT_EQ(learner.observe(id, batch).status, RoundStatus::ok);
-  const std::int64_t before = testing::allocation_count();
+  const std::int64_t before = test_support::allocation_count();
   for (int j = 0; j < 20; ++j) learner.observe(id, batch);
-  EXPECT_EQ(testing::allocation_count(), before);
+  EXPECT_EQ(test_support::allocation_count(), before);
 }
 
 TEST(Learner, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
@@ -290,5 +289,4 @@ TEST(Learner, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::learner_test

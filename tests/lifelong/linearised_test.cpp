@@ -4,8 +4,7 @@
 
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::linearised_test {
 
 Knowledge random_knowledge(Draws& draws, int parameters, int basis_size, int tasks) {
   Knowledge knowledge(parameters, basis_size, 1.0);
@@ -91,5 +90,4 @@ TEST(Linearised, ShareFallsFromTheInitialToTheMinimum) {
   EXPECT_EQ(settings.share(100000, 10), 0.1);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::linearised_test

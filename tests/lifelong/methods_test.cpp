@@ -18,8 +18,7 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::methods_test {
 
 constexpr int kFeatures = 3;
 constexpr int kActions = 2;
@@ -193,5 +192,4 @@ TEST(CrossValidation, TakesTheCheaperSizeAndRefusesSizesThatDoNotFit) {
                InvalidInput);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::methods_test

@@ -9,8 +9,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::retreat_test {
 
 constexpr int kTasks = 10;
 
@@ -102,5 +101,4 @@ TEST(Retreat, DoesNotTakeLuckForALowCost) {
   EXPECT_EQ(run({}), run(never_retreating()));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::retreat_test

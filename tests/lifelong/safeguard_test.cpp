@@ -15,8 +15,7 @@
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::safeguard_test {
 
 constexpr int kFeatures = 3;
 constexpr int kActions = 2;
@@ -270,7 +269,7 @@ TEST(Safeguard, AFileWithAnUnsafePolicyIsRefused) {
 }
 
 TEST(Safeguard, ARoundAllocatesNothing) {
-  if (!testing::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
+  if (!test_support::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(4);
   Learner learner(kFeatures, kActions);
   for (int t = 0; t < 4; ++t) {
@@ -282,10 +281,9 @@ TEST(Safeguard, ARoundAllocatesNothing) {
     losses.push_back(synthetic_loss(draws, kFeatures, 2.0 * draws.normals(kParameters, 1)));
   }
   for (int j = 0; j < 20; ++j) learner.observe(id, losses[j]);
-  const std::int64_t before = testing::allocation_count();
+  const std::int64_t before = test_support::allocation_count();
   for (int j = 20; j < 40; ++j) learner.observe(id, losses[j]);
-  EXPECT_EQ(testing::allocation_count(), before);
+  EXPECT_EQ(test_support::allocation_count(), before);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::safeguard_test

@@ -12,8 +12,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/run_file.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::reproduction_test {
 
 class Reproduction : public testing::Test {
  protected:
@@ -84,5 +83,4 @@ TEST_F(Reproduction, EveryFigureHasAConfigurationAndAnUnknownOneIsRefused) {
   EXPECT_THROW(reproduce(options_), InvalidInput);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::reproduction_test

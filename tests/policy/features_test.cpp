@@ -4,8 +4,7 @@
 
 #include "tests/support/invalid_input.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::features_test {
 
 const Eigen::Vector3d kState(1, 2, 3);
 const Eigen::Vector3d kGoal(0.5, 4, 3);
@@ -50,9 +49,8 @@ TEST(Features, CountsOfTheBuiltInSystems) {
 }
 
 TEST(Features, GoalOfAnotherSizeIsRefused) {
-  testing::expect_invalid([] { Features{}.evaluate(kState, Eigen::Vector2d(0, 0)); }, "goal",
-                          "2 entries", "must have 3 entries");
+  test_support::expect_invalid([] { Features{}.evaluate(kState, Eigen::Vector2d(0, 0)); }, "goal",
+                               "2 entries", "must have 3 entries");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::features_test

@@ -5,10 +5,9 @@
 
 #include "tests/support/invalid_input.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::gaussian_policy_test {
 
-using testing::expect_invalid;
+using test_support::expect_invalid;
 
 constexpr double kNan = kNaN;
 Eigen::MatrixXd two_by_three() {
@@ -82,5 +81,4 @@ TEST(GaussianPolicy, ParametersMustFillTheActions) {
                  "at least 1");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::gaussian_policy_test

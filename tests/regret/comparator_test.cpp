@@ -9,8 +9,7 @@
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::comparator_test {
 
 std::vector<std::string> row_names(long count) {
   std::vector<std::string> names;
@@ -208,5 +207,4 @@ TEST(Comparator, WithoutRowsAndWithoutRounds) {
   EXPECT_EQ(nothing.lower_bound, 0);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::comparator_test

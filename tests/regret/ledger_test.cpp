@@ -13,8 +13,7 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::ledger_test {
 
 constexpr int kFeatures = 3;
 constexpr int kActions = 2;
@@ -154,22 +153,22 @@ TEST(RegretLedger, ARoundWithoutSignalPrefersNothing) {
 }
 
 TEST(RegretLedger, RecordingAllocatesNothing) {
-  if (!testing::allocations_are_counted()) GTEST_SKIP();
+  if (!test_support::allocations_are_counted()) GTEST_SKIP();
   Played played(4);
-  const std::int64_t before = testing::allocation_count();
+  const std::int64_t before = test_support::allocation_count();
   played.ledger.record(0, played.losses[0], played.alphas[0]);
-  EXPECT_EQ(testing::allocation_count(), before);
+  EXPECT_EQ(test_support::allocation_count(), before);
 }
 
 TEST(RegretLedger, Mistakes) {
   Played played(2);
   RegretLedger& ledger = played.ledger;
   const RoundLoss& loss = played.losses[0];
-  testing::expect_invalid([&] { ledger.record(2, loss, loss.target); }, "task", "2", "added");
-  testing::expect_invalid([&] { ledger.record(0, RoundLoss{}, loss.target); }, "loss.status",
-                          "not_run", "base learner");
-  testing::expect_invalid([&] { ledger.record(0, loss, Eigen::VectorXd::Zero(5)); }, "alpha",
-                          "5 entries", "6");
+  test_support::expect_invalid([&] { ledger.record(2, loss, loss.target); }, "task", "2", "added");
+  test_support::expect_invalid([&] { ledger.record(0, RoundLoss{}, loss.target); }, "loss.status",
+                               "not_run", "base learner");
+  test_support::expect_invalid([&] { ledger.record(0, loss, Eigen::VectorXd::Zero(5)); }, "alpha",
+                               "5 entries", "6");
   Eigen::VectorXd bad = loss.target;
   bad(0) = std::numeric_limits<double>::infinity();
   EXPECT_THROW(ledger.record(0, loss, bad), InvalidInput);
@@ -224,5 +223,4 @@ TEST(RegretLedger, LearnerHandsOutItsLosses) {
   EXPECT_LE(regret.most, kl);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::ledger_test

@@ -12,8 +12,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::theorem_bounds_test {
 
 /// A box around zero that reaches half of the LQR gains, with a slack limit that never binds.
 SafeSet half_way(const Task& task) {
@@ -229,5 +228,4 @@ TEST(TheoremBounds, TheSafeSetIsNotConvexInLAndS) {
   EXPECT_FALSE(strictly_safe(set, middle.policy_parameters(0)));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::theorem_bounds_test

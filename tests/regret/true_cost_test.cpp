@@ -8,8 +8,7 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::true_cost_test {
 
 TEST(TrueCost, IsTheNoiseFreeCostFromFixedStartStates) {
   const Task task = cart_pole_family().draw(1, 0);
@@ -57,5 +56,4 @@ TEST(TrueCost, IntegratesGapsBetweenMeasuredRounds) {
   EXPECT_EQ(log_spaced_rounds(30, 2), (std::vector<long>{1, 3, 10, 30}));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::true_cost_test

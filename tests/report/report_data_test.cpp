@@ -16,8 +16,7 @@
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::report_data_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -244,5 +243,4 @@ TEST(ReportDataInput, NoRunsAndBadFilesAreRefused) {
   EXPECT_THROW(report_data({"/nowhere.run"}), RunFileError);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::report_data_test

@@ -11,8 +11,7 @@
 #include "lifeguard/runs/setting.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::config_test {
 
 constexpr const char* kMass = "[family]\nbase = \"mass-spring\"\n";
 
@@ -148,5 +147,4 @@ TEST(Config, EveryConfigurationInTheTreeIsValid) {
   EXPECT_GE(found, 8);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::config_test

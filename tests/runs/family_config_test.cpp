@@ -9,8 +9,7 @@
 
 #include "lifeguard/core/check.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::family_config_test {
 
 using ::testing::HasSubstr;
 
@@ -99,5 +98,4 @@ TEST(FamilyConfig, ErrorsNameFileLineKeyValueAndRule) {
   EXPECT_THROW(load_family("no/such/file.toml"), InvalidInput);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::family_config_test

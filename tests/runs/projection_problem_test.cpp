@@ -11,10 +11,9 @@
 #include "lifeguard/core/check.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::projection_problem_test {
 
-using testing::Draws;
+using test_support::Draws;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
@@ -114,7 +113,7 @@ ProjectionProblem random_problem(Draws& draws) {
   problem.coefficients = draws.normals(k, count);
   for (int t = 0; t < count; ++t) {
     const ProjectionTask task =
-        testing::random_task(draws, draws.integer(1, 4), d, {.ball = draws.chance(0.4)});
+        test_support::random_task(draws, draws.integer(1, 4), d, {.ball = draws.chance(0.4)});
     std::vector<std::string> names;
     for (Eigen::Index i = 0; i < task.rows().rows(); ++i) names.push_back(fmt::format("r{}", i));
     problem.names.push_back(fmt::format("task {}", t));
@@ -297,5 +296,4 @@ TEST(ProjectionProblem, BadInputIsNamed) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::projection_problem_test

@@ -19,8 +19,7 @@
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run_check.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::run_test {
 
 ExperimentConfig small_config(const std::string& method = "learner", int rounds = 30) {
   return parse_config(
@@ -480,5 +479,4 @@ TEST(Summary, MeanCostWeighsEachRoundOnce) {
   EXPECT_EQ(summary.rounds_to(1), 5);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::run_test

@@ -11,8 +11,7 @@
 #include "lifeguard/safety/sets/gain_cloud.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::safe_set_config_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -183,5 +182,4 @@ TEST(SafeSetConfigTest, InfiniteBoundsGiveNoRow) {
   EXPECT_EQ(set.name(0), "gain(0, 0) upper limit");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::safe_set_config_test

@@ -8,10 +8,9 @@
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::basis_projection_test {
 
-using testing::Draws;
+using test_support::Draws;
 
 Eigen::MatrixXd clipped(const Eigen::MatrixXd& x, double low, double high) {
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(x, Eigen::ComputeThinU | Eigen::ComputeThinV);
@@ -178,5 +177,4 @@ TEST(BasisStep, RememberedMultipliersSaveStepsAndChangeNothing) {
   EXPECT_LT(remembered_steps, 0.8 * static_cast<double>(fresh_steps));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::basis_projection_test

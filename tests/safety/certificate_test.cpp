@@ -14,8 +14,7 @@
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/exact.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::certificate_test {
 
 using test::exact;
 using test::Rational;
@@ -261,5 +260,4 @@ TEST(FingerprintTest, IsTheSameEverywhere) {
   EXPECT_EQ(some.hex(), "5dd549391390d160aae9bd83f078fb60");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::certificate_test

@@ -11,8 +11,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::checker_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -178,5 +177,4 @@ TEST(CheckerTest, FindsCertificatesThatClaimTooMuch) {
   EXPECT_THAT(kinds(check_certificate(view, bad)), ElementsAre(FindingKind::certificate_mismatch));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::checker_test

@@ -7,10 +7,9 @@
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::coefficient_projection_test {
 
-using testing::Draws;
+using test_support::Draws;
 
 struct Problem {
   RowMajorMatrix rows;
@@ -146,8 +145,9 @@ TEST(CoefficientStep, NastyProblemsStayFeasible) {
     const long d = draws.integer(1, 28);
     const long k = draws.integer(1, static_cast<int>(d));
     const long m = draws.integer(1, 120);
-    const ProjectionTask task = testing::random_task(draws, m, d, testing::random_kind(draws));
-    const Eigen::MatrixXd basis = testing::random_basis(draws, d, k, 0.25, 4.0);
+    const ProjectionTask task =
+        test_support::random_task(draws, m, d, test_support::random_kind(draws));
+    const Eigen::MatrixXd basis = test_support::random_basis(draws, d, k, 0.25, 4.0);
     const Problem p{task.rows() * basis, task.reduced(), task.slack_limit(),
                     draws.power(1e-3, 1e6) * draws.normals(k, 1)};
     CoefficientMemory memory;
@@ -173,5 +173,4 @@ TEST(CoefficientStep, NastyProblemsStayFeasible) {
   EXPECT_LE(scaled, count / 200);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::coefficient_projection_test

@@ -12,8 +12,7 @@
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/exact.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::feasibility_test {
 
 using test::exact;
 using test::Rational;
@@ -380,5 +379,4 @@ TEST(AnchorTest, PrefersTheGivenPolicyThenTheOriginThenTheCentre) {
               ElementsAre("gain(0, 1) upper limit", "gain(0, 1) lower limit"));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::feasibility_test

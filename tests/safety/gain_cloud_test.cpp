@@ -10,8 +10,7 @@
 #include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::gain_cloud_test {
 
 using ::testing::HasSubstr;
 
@@ -105,5 +104,4 @@ TEST(GainCloudTest, BoundsTouchTheCloud) {
   for (long j = 0; j < points.cols(); ++j) EXPECT_TRUE(check_policy(set, points.col(j)).empty());
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::gain_cloud_test

@@ -8,14 +8,13 @@
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::metric_projection_test {
 
-using testing::Draws;
+using test_support::Draws;
 
 SafeSet random_set(Draws& draws, int d, bool ball, Eigen::VectorXd& anchor) {
-  const ProjectionTask task =
-      testing::random_task(draws, draws.integer(1, 3 * d), d, {draws.chance(0.2), false, ball});
+  const ProjectionTask task = test_support::random_task(draws, draws.integer(1, 3 * d), d,
+                                                        {draws.chance(0.2), false, ball});
   anchor = task.anchor();
   std::vector<std::string> names;
   for (Eigen::Index i = 0; i < task.rows().rows(); ++i) names.push_back(fmt::format("row {}", i));
@@ -99,5 +98,4 @@ TEST(MetricProjection, LetsTheLearnerFindTheBestSafePolicy) {
   EXPECT_LT((learner.policy("boxed").parameters() - best).norm(), 1e-6);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::metric_projection_test

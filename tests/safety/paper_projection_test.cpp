@@ -6,10 +6,9 @@
 
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::paper_projection_test {
 
-using testing::Draws;
+using test_support::Draws;
 
 // Without equations the program only asks for tr X = ‖L̃‖², as near as p and q allow.
 TEST(PaperProjection, TraceFollowsTheTarget) {
@@ -30,7 +29,7 @@ TEST(PaperProjection, TraceFollowsTheTarget) {
 
 TEST(PaperProjection, KeepsLengthsButNotDirections) {
   Draws draws(2);
-  const Eigen::MatrixXd last = testing::random_basis(draws, 6, 4, 0.25, 4);
+  const Eigen::MatrixXd last = test_support::random_basis(draws, 6, 4, 0.25, 4);
   const Eigen::MatrixXd coefficients = draws.normals(4, 3);
   const Eigen::MatrixXd target = last + 0.5 * draws.normals(6, 4);
   Eigen::MatrixXd basis;
@@ -47,7 +46,7 @@ TEST(PaperProjection, KeepsLengthsButNotDirections) {
 // With as many equations as X has entries, X and with it the shape of L is frozen.
 TEST(PaperProjection, ManyTasksFreezeTheShape) {
   Draws draws(3);
-  const Eigen::MatrixXd last = testing::random_basis(draws, 5, 3, 0.25, 4);
+  const Eigen::MatrixXd last = test_support::random_basis(draws, 5, 3, 0.25, 4);
   const Eigen::MatrixXd coefficients = draws.normals(3, 6);
   Eigen::MatrixXd basis;
   const PaperBasisStatus status =
@@ -56,5 +55,4 @@ TEST(PaperProjection, ManyTasksFreezeTheShape) {
   EXPECT_LE((basis.transpose() * basis - last.transpose() * last).norm(), 1e-5);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::paper_projection_test

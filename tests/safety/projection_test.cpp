@@ -8,11 +8,10 @@
 #include "lifeguard/core/check.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::projection_test {
 
-using testing::Draws;
-using testing::RandomProjection;
+using test_support::Draws;
+using test_support::RandomProjection;
 
 ProjectionSettings settings_for(const RandomProjection& problem) {
   ProjectionSettings settings;
@@ -31,12 +30,13 @@ TEST(Projection, RandomProblemsAreSafeAndNeverGetWorse) {
   const int count = 400;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     Draws draws(derive_seed(7, seed));
-    const testing::ProjectionSize size =
-        seed % 50 == 0 ? testing::ProjectionSize{} : testing::ProjectionSize{12, 12, 40, 12};
-    const RandomProjection problem = testing::random_projection(draws, size);
+    const test_support::ProjectionSize size = seed % 50 == 0
+                                                  ? test_support::ProjectionSize{}
+                                                  : test_support::ProjectionSize{12, 12, 40, 12};
+    const RandomProjection problem = test_support::random_projection(draws, size);
     Projection projection(settings_for(problem));
     const ProjectionResult& result = run(projection, problem);
-    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+    EXPECT_EQ(test_support::unsafe_count(problem, result.basis, result.coefficients), 0)
         << "seed " << seed;
     EXPECT_EQ(result.repaired_tasks, 0);
     EXPECT_GT(result.worst_row_margin, 0);
@@ -56,7 +56,7 @@ TEST(Projection, SafeWhenEverySolverStepFails) {
   long failures = 0;
   for (std::uint64_t seed = 0; rounds < 10000; ++seed) {
     Draws draws(derive_seed(8, seed));
-    RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+    RandomProjection problem = test_support::random_projection(draws, {6, 6, 10, 4});
     ProjectionSettings settings = settings_for(problem);
     settings.mode = seed % 4 == 3 ? ProjectionMode::paper : ProjectionMode::exact;
     settings.max_alternations = 2;
@@ -70,9 +70,9 @@ TEST(Projection, SafeWhenEverySolverStepFails) {
                        : static_cast<ProjectionFault>(kind + 1);
     });
     for (int round = 0; round < 50; ++round, ++rounds) {
-      testing::draw_target(draws, problem);
+      test_support::draw_target(draws, problem);
       const ProjectionResult& result = run(projection, problem);
-      unsafe += testing::unsafe_count(problem, result.basis, result.coefficients);
+      unsafe += test_support::unsafe_count(problem, result.basis, result.coefficients);
       problem.last_basis = result.basis;
       problem.last_coefficients = result.coefficients;
     }
@@ -84,7 +84,7 @@ TEST(Projection, SafeWhenEverySolverStepFails) {
 // The fault hook itself must bite: without verification these faults would be unsafe.
 TEST(Projection, ReportsFailures) {
   Draws draws(3);
-  RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+  RandomProjection problem = test_support::random_projection(draws, {6, 6, 10, 4});
   ProjectionSettings settings = settings_for(problem);
   Projection projection(settings);
   projection.inject_faults([](ProjectionStage) { return ProjectionFault::not_finite; });
@@ -97,7 +97,7 @@ TEST(Projection, ReportsFailures) {
 TEST(Projection, RepairsAnUnsafeStart) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Draws draws(derive_seed(9, seed));
-    RandomProjection problem = testing::random_projection(draws, {8, 8, 20, 6});
+    RandomProjection problem = test_support::random_projection(draws, {8, 8, 20, 6});
     problem.last_basis *= 100;
     problem.last_coefficients.array() += 10;
     if (seed % 3 == 0) problem.last_basis.setZero();
@@ -105,7 +105,7 @@ TEST(Projection, RepairsAnUnsafeStart) {
     if (seed % 5 == 0) problem.last_coefficients(0, 0) = std::numeric_limits<double>::infinity();
     Projection projection(settings_for(problem));
     const ProjectionResult& result = run(projection, problem);
-    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+    EXPECT_EQ(test_support::unsafe_count(problem, result.basis, result.coefficients), 0)
         << "seed " << seed;
     // Nobody asks for the start if the target is safe.
     EXPECT_TRUE(result.repaired_basis || result.objective == 0) << "seed " << seed;
@@ -114,7 +114,7 @@ TEST(Projection, RepairsAnUnsafeStart) {
 
 TEST(Projection, KeepsTheLastPointForATargetThatIsNotFinite) {
   Draws draws(4);
-  RandomProjection problem = testing::random_projection(draws, {6, 6, 10, 4});
+  RandomProjection problem = test_support::random_projection(draws, {6, 6, 10, 4});
   problem.target_coefficients(0, 0) = std::numeric_limits<double>::quiet_NaN();
   for (const ProjectionMode mode :
        {ProjectionMode::exact, ProjectionMode::paper, ProjectionMode::none}) {
@@ -129,7 +129,7 @@ TEST(Projection, KeepsTheLastPointForATargetThatIsNotFinite) {
 
 TEST(Projection, IsAPureFunctionOfItsArguments) {
   Draws draws(5);
-  const RandomProjection first = testing::random_projection(draws, {10, 10, 30, 8});
+  const RandomProjection first = test_support::random_projection(draws, {10, 10, 30, 8});
   Projection fresh(settings_for(first));
   const Eigen::MatrixXd basis = run(fresh, first).basis;
   const Eigen::MatrixXd coefficients =
@@ -140,7 +140,7 @@ TEST(Projection, IsAPureFunctionOfItsArguments) {
   Projection used(settings_for(first));
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     Draws other(derive_seed(10, seed));
-    RandomProjection between = testing::random_projection(other, {12, 12, 40, 12});
+    RandomProjection between = test_support::random_projection(other, {12, 12, 40, 12});
     between.p = first.p;
     run(used, between);
   }
@@ -158,8 +158,8 @@ TEST(Projection, ALearnerInAVertexIsAnsweredSoon) {
   settings.q = 4;
   Projection projection(settings);
   std::vector<ProjectionTask> tasks;
-  for (int t = 0; t < 10; ++t) tasks.push_back(testing::random_task(draws, 8, 4, {}));
-  Eigen::MatrixXd basis = testing::random_basis(draws, 4, 4, 0.25, 4);
+  for (int t = 0; t < 10; ++t) tasks.push_back(test_support::random_task(draws, 8, 4, {}));
+  Eigen::MatrixXd basis = test_support::random_basis(draws, 4, 4, 0.25, 4);
   Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(4, 10);
   const Eigen::MatrixXd goal_basis = 0.5 * draws.normals(4, 4);
   const Eigen::MatrixXd goal_coefficients = 0.7 * draws.normals(4, 10);
@@ -179,7 +179,7 @@ TEST(Projection, ALearnerInAVertexIsAnsweredSoon) {
 
 TEST(Projection, ModeNoneLimitsOnlyTheSpectrum) {
   Draws draws(6);
-  RandomProjection problem = testing::random_projection(draws, {8, 8, 20, 5});
+  RandomProjection problem = test_support::random_projection(draws, {8, 8, 20, 5});
   problem.target_basis *= 1e3;
   ProjectionSettings settings = settings_for(problem);
   settings.mode = ProjectionMode::none;
@@ -198,12 +198,12 @@ TEST(Projection, PaperModeIsSafe) {
   const int count = 60;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     Draws draws(derive_seed(13, seed));
-    RandomProjection problem = testing::random_projection(draws, {8, 6, 12, 6});
+    RandomProjection problem = test_support::random_projection(draws, {8, 6, 12, 6});
     ProjectionSettings settings = settings_for(problem);
     settings.mode = ProjectionMode::paper;
     Projection projection(settings);
     const ProjectionResult& result = run(projection, problem);
-    EXPECT_EQ(testing::unsafe_count(problem, result.basis, result.coefficients), 0)
+    EXPECT_EQ(test_support::unsafe_count(problem, result.basis, result.coefficients), 0)
         << "seed " << seed;
     solved += result.status == ProjectionStatus::converged;
   }
@@ -228,7 +228,7 @@ TEST(TaskVerifier, RefusesTheBoundary) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Draws draws(derive_seed(11, seed));
     const long d = draws.integer(1, 24);
-    const ProjectionTask task = testing::random_task(draws, draws.integer(1, 20), d, {});
+    const ProjectionTask task = test_support::random_task(draws, draws.integer(1, 20), d, {});
     const long k = draws.integer(1, static_cast<int>(d));
     const Eigen::MatrixXd basis = draws.normals(d, k);
     Eigen::VectorXd s = draws.normals(k, 1);
@@ -253,5 +253,4 @@ TEST(TaskVerifier, RefusesTheBoundary) {
   EXPECT_GT(refused_outside, 100);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::projection_test

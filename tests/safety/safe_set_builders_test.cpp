@@ -12,8 +12,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::safe_set_builders_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -326,5 +325,4 @@ TEST(GainBoxTowards, HoldsExactlyTheMultiplesBetweenItsEnds) {
   EXPECT_THROW(gain_box_towards(best, 0.3, 0.9, default_gain_names(1, 3)), InvalidInput);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::safe_set_builders_test

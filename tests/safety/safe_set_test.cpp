@@ -10,8 +10,7 @@
 #include "lifeguard/core/random.hpp"
 #include "tests/support/exact.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::safe_set_test {
 
 using test::exact;
 using test::exact_margin;
@@ -195,5 +194,4 @@ TEST(SafeSetTest, LimitsFromAnAnchorNeverAllowMore) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::safe_set_test

@@ -54,9 +54,9 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 }
 #endif
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 bool allocations_are_counted() { return LIFEGUARD_COUNTS_ALLOCATIONS != 0; }
 std::int64_t allocation_count() { return allocations; }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

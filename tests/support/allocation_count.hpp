@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// Whether allocations are counted in this build (not under sanitizers, which have their own
 /// allocators, and only with the GNU C library).
@@ -12,4 +12,4 @@ bool allocations_are_counted();
 /// new and Eigen's own memory.
 std::int64_t allocation_count();
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

@@ -7,7 +7,7 @@
 
 #include "lifeguard/core/check.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// Runs `action`, which must throw InvalidInput with this field and value, a rule that contains
 /// `rule`, and a message that holds all three.
@@ -26,4 +26,4 @@ void expect_invalid(const Action& action, const std::string& field, const std::s
   ADD_FAILURE() << "nothing was thrown for " << field << " = " << value;
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

@@ -12,7 +12,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// Numbers drawn one after the other from one counter-based sequence.
 class Draws {
@@ -157,4 +157,4 @@ inline int unsafe_count(const RandomProjection& r, const Eigen::MatrixXd& basis,
   return count;
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

@@ -14,7 +14,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 struct ScalarMassSpring {
   static constexpr int kStates = 2, kActions = 1;
@@ -176,4 +176,4 @@ inline void scalar_rollout(const Task& task, const GaussianPolicy& policy,
   }
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

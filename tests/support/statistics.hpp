@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// √n D of Kolmogorov and Smirnov against a continuous distribution function. A sample that follows
 /// it exceeds 1.95 once in a thousand times.
@@ -41,4 +41,4 @@ inline double scaled_correlation(const std::vector<double>& a, const std::vector
   return std::sqrt(n) * ab / std::sqrt(aa * bb);
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

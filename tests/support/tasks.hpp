@@ -8,7 +8,7 @@
 #include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/task.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 inline constexpr std::array kIntegrators = {
     Integrator::explicit_euler, Integrator::semi_implicit_euler, Integrator::runge_kutta_4};
@@ -44,4 +44,4 @@ inline Eigen::MatrixXd random_matrix(int rows, int columns, double scale, std::u
   return random_vector(rows * columns, scale, index).reshaped(rows, columns);
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

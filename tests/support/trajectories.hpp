@@ -11,7 +11,7 @@
 #include "lifeguard/trajectories/trajectories.hpp"
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard::testing {
+namespace lifeguard::test_support {
 
 /// Equal in every bit of every row, padding included: -0 is not 0.
 inline ::testing::AssertionResult same_bits(const Trajectories& a, const Trajectories& b) {
@@ -82,4 +82,4 @@ inline std::vector<GaussianPolicy> assorted_policies(const Task& task, const Fea
           {-0.5 * lqr, sigma}};
 }
 
-}  // namespace lifeguard::testing
+}  // namespace lifeguard::test_support

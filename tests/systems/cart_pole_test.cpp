@@ -9,10 +9,9 @@
 
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::cart_pole_test {
 
-using testing::with_integrator;
+using test_support::with_integrator;
 
 const CartPole kFree{.cart_mass_kilograms = 0.8,
                      .pole_mass_kilograms = 0.3,
@@ -87,8 +86,8 @@ TEST(CartPole, PowerIsThatOfTheForceAndTheDamper) {
   for (std::uint64_t index = 0; index < 200; ++index) {
     const Task task = wide_cart_pole_family().draw(3, index);
     const auto& cart = std::get<CartPole>(task.system);
-    const Eigen::VectorXd x = testing::random_vector(4, 3, index);
-    const Eigen::VectorXd u = testing::random_vector(1, 20, 1000 + index);
+    const Eigen::VectorXd x = test_support::random_vector(4, 3, index);
+    const Eigen::VectorXd u = test_support::random_vector(1, 20, 1000 + index);
     const Eigen::VectorXd slope = task.derivative(x, u);
     constexpr double kStep = 1e-6;
     const double power =
@@ -117,5 +116,4 @@ TEST(CartPole, PushingTheCartTipsThePoleBackwards) {
   EXPECT_LT(slope(3), 0);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::cart_pole_test

@@ -10,10 +10,9 @@
 #include "tests/support/statistics.hpp"
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::family_test {
 
-using testing::expect_invalid;
+using test_support::expect_invalid;
 
 constexpr int kDraws = 2000;
 
@@ -26,7 +25,7 @@ std::vector<double> drawn_values(const Family& family, const std::string& name) 
 }
 
 TEST(Family, DrawsStayInTheirRangesAndFollowTheirDistribution) {
-  for (const Family& family : testing::built_in_families()) {
+  for (const Family& family : test_support::built_in_families()) {
     for (const ParameterRange& range : family.ranges) {
       const std::vector<double> values = drawn_values(family, range.parameter);
       for (const double value : values) {
@@ -37,7 +36,7 @@ TEST(Family, DrawsStayInTheirRangesAndFollowTheirDistribution) {
         return range.logarithmic ? std::log(x / range.low) / std::log(range.high / range.low)
                                  : (x - range.low) / (range.high - range.low);
       };
-      EXPECT_LT(testing::kolmogorov_smirnov(values, distribution), 1.95)
+      EXPECT_LT(test_support::kolmogorov_smirnov(values, distribution), 1.95)
           << family.name << ' ' << range.parameter;
     }
   }
@@ -57,15 +56,15 @@ TEST(Family, ParametersOfATaskAreUncorrelated) {
   for (std::size_t i = 0; i < family.ranges.size(); ++i) {
     for (std::size_t j = i + 1; j < family.ranges.size(); ++j) {
       const double correlation =
-          testing::scaled_correlation(drawn_values(family, family.ranges[i].parameter),
-                                      drawn_values(family, family.ranges[j].parameter));
+          test_support::scaled_correlation(drawn_values(family, family.ranges[i].parameter),
+                                           drawn_values(family, family.ranges[j].parameter));
       EXPECT_LT(std::fabs(correlation), 4);
     }
   }
 }
 
 TEST(Family, ATaskIsAPureFunctionOfSeedAndIndex) {
-  for (const Family& family : testing::built_in_families()) {
+  for (const Family& family : test_support::built_in_families()) {
     const std::vector<Task> tasks = family.draw_many(9, 20);
     for (std::uint64_t i = 20; i-- > 0;) EXPECT_EQ(tasks[i], family.draw(9, i));
     EXPECT_EQ(family.draw_many(9, 5)[4], tasks[4]);
@@ -98,7 +97,7 @@ TEST(Family, ARangeOfOnePointIsThatPoint) {
 }
 
 TEST(Family, EveryParameterCanBeReadAndWrittenByName) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     System system = task.system;
     double value = 10;
     for (const std::string& name : parameter_names(system)) parameter(system, name) = value++;
@@ -205,5 +204,4 @@ TEST(FamilyInput, NoNameOrNoTasks) {
   expect_invalid([&] { family.validate(); }, "name", "\"\"", "must not be empty");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::family_test

@@ -3,8 +3,7 @@
 #include "lifeguard/systems/custom_system.hpp"
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::linearise_test {
 
 /// Central differences of step() around the goal and the action that holds it.
 LinearModel finite_differences(const Task& task) {
@@ -32,8 +31,8 @@ void expect_linearised(const Task& task) {
 }
 
 TEST(Linearise, AgreesWithFiniteDifferencesForEveryFamilyAndIntegrator) {
-  for (const Family& family : testing::built_in_families()) {
-    for (const auto integrator : testing::kIntegrators) {
+  for (const Family& family : test_support::built_in_families()) {
+    for (const auto integrator : test_support::kIntegrators) {
       for (std::uint64_t index = 0; index < 40; ++index) {
         Task task = family.draw(11, index);
         task.settings.integrator = integrator;
@@ -47,7 +46,7 @@ TEST(Linearise, AgreesAroundAGoalThatASpringPullsAt) {
   Task task = make_task("mass", MassSpring{.actuator_gain = 0.5});
   task.settings.goal << 0.7, 0;
   EXPECT_EQ(task.equilibrium_action()(0), 5.5 * 0.7 / 0.5);
-  for (const auto integrator : testing::kIntegrators) {
+  for (const auto integrator : test_support::kIntegrators) {
     task.settings.integrator = integrator;
     expect_linearised(task);
     EXPECT_TRUE(task.step(task.settings.goal, task.equilibrium_action())
@@ -58,7 +57,7 @@ TEST(Linearise, AgreesAroundAGoalThatASpringPullsAt) {
 TEST(Linearise, AgreesForACartPoleWithAGoalAwayFromTheOrigin) {
   Task task = make_task("cart-pole", CartPole{});
   task.settings.goal << 1, 0, 0, 0;
-  for (const auto integrator : testing::kIntegrators) {
+  for (const auto integrator : test_support::kIntegrators) {
     task.settings.integrator = integrator;
     expect_linearised(task);
   }
@@ -81,5 +80,4 @@ TEST(Linearise, CustomSystemByCentralDifferences) {
   EXPECT_TRUE(model.b.isApprox(Eigen::Vector2d(0, 2), 1e-9));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::linearise_test

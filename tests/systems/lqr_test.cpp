@@ -10,8 +10,7 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::lqr_test {
 
 LqrResult solve(const Task& task) {
   return solve_lqr(task.linearise(), task.settings.state_weights.asDiagonal(),
@@ -65,7 +64,7 @@ TEST_P(EveryFamily, RiccatiResidualAndStableLoopForAThousandTasks) {
 }
 
 TEST_P(EveryFamily, EveryIntegratorHasAStableLoop) {
-  for (const auto integrator : testing::kIntegrators) {
+  for (const auto integrator : test_support::kIntegrators) {
     for (std::uint64_t index = 0; index < 50; ++index) {
       Task task = family_by_name(GetParam()).draw(2016, index);
       task.settings.integrator = integrator;
@@ -80,7 +79,7 @@ TEST_P(EveryFamily, EveryIntegratorHasAStableLoop) {
 double horizon_cost(const Task& task, const Eigen::MatrixXd& gains) {
   double cost = 0;
   for (std::uint64_t n = 0; n < 2; ++n) {
-    Eigen::VectorXd x = testing::random_vector(task.states(), 1e-3, n);
+    Eigen::VectorXd x = test_support::random_vector(task.states(), 1e-3, n);
     for (int m = 0; m < 3000; ++m) {
       const Eigen::VectorXd u = gains * x;
       cost += task.cost(x, u);
@@ -91,13 +90,13 @@ double horizon_cost(const Task& task, const Eigen::MatrixXd& gains) {
 }
 
 TEST(Lqr, EveryChangeOfTheGainsCostsMore) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const Eigen::MatrixXd gains = lqr_gains(task);
     const double best = horizon_cost(task, gains);
     ASSERT_TRUE(std::isfinite(best));
     for (std::uint64_t n = 0; n < 10; ++n) {
       const Eigen::MatrixXd change =
-          testing::random_matrix(task.actions(), task.states(), 0.01 * gains.norm(), n);
+          test_support::random_matrix(task.actions(), task.states(), 0.01 * gains.norm(), n);
       // Towards either side, so a gradient that is not zero would show.
       EXPECT_GT(horizon_cost(task, gains + change), best) << task.name;
       EXPECT_GT(horizon_cost(task, gains - change), best) << task.name;
@@ -106,11 +105,11 @@ TEST(Lqr, EveryChangeOfTheGainsCostsMore) {
 }
 
 TEST(Lqr, CostToGoIsTheCostOfTheLinearLoop) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const LqrResult lqr = solve(task);
     double predicted = 0;
     for (std::uint64_t n = 0; n < 2; ++n) {
-      const Eigen::VectorXd x = testing::random_vector(task.states(), 1e-3, n);
+      const Eigen::VectorXd x = test_support::random_vector(task.states(), 1e-3, n);
       predicted += x.dot(lqr.cost_to_go * x);
     }
     EXPECT_NEAR(horizon_cost(task, lqr.gains) / predicted, 1, 1e-4) << task.name;
@@ -136,7 +135,7 @@ TEST(Lqr, BiasHoldsAMassAtItsGoal) {
 }
 
 TEST(Lqr, PolicyGainsAreZeroOnSecondOrderTerms) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const Features features{.bias = true, .second_order = true};
     const Eigen::MatrixXd gains = lqr_policy_gains(task, features);
     ASSERT_EQ(gains.cols(), features.count(task.states()));
@@ -162,8 +161,8 @@ TEST(Lqr, UnreachableUnstableModeIsNotSolved) {
 TEST(Lqr, AnActionWithoutWeightIsRefused) {
   Task task = make_task("quadrotor", Quadrotor{});
   task.settings.action_weights(2) = 0;
-  testing::expect_invalid([&] { lqr_gains(task); }, "action_weights[2]", "0", "greater than 0");
+  test_support::expect_invalid([&] { lqr_gains(task); }, "action_weights[2]", "0",
+                               "greater than 0");
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::lqr_test

@@ -8,10 +8,9 @@
 
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::mass_spring_test {
 
-using testing::with_integrator;
+using test_support::with_integrator;
 
 const MassSpring kMass{.spring_newtons_per_metre = 6,
                        .damping_newton_seconds_per_metre = 0.8,
@@ -99,5 +98,4 @@ TEST(MassSpring, SemiImplicitEulerKeepsTheEnergyOfAFreeOscillationBounded) {
   EXPECT_GT(drift(Integrator::explicit_euler), 1e3);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::mass_spring_test

@@ -8,10 +8,9 @@
 
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::quadrotor_test {
 
-using testing::with_integrator;
+using test_support::with_integrator;
 
 using Vector6d = Eigen::Matrix<double, 6, 1>;
 
@@ -36,7 +35,7 @@ TEST(Quadrotor, HoverSpeedCarriesTheWeight) {
 }
 
 TEST(Quadrotor, HoverIsAnEquilibriumAtAnyAngle) {
-  for (const auto integrator : testing::kIntegrators) {
+  for (const auto integrator : test_support::kIntegrators) {
     const Task task = with_integrator(make_task("quadrotor", Quadrotor{}), integrator, 0.01);
     const Vector6d x = spinning(0, 0, 0);
     EXPECT_EQ(task.step(x, Eigen::Vector4d::Zero()), x);
@@ -93,8 +92,8 @@ TEST(Quadrotor, GyroscopicAndCouplingTermsDoNoWork) {
   // Whatever the rotors do, the power is that of their torques at rest on the rates of turning.
   for (std::uint64_t index = 0; index < 200; ++index) {
     const Quadrotor s = std::get<Quadrotor>(quadrotor_family().draw(1, index).system);
-    const Eigen::Vector3d omega = testing::random_vector(3, 5, index);
-    const Eigen::Vector4d u = testing::random_vector(4, 1, 1000 + index);
+    const Eigen::Vector3d omega = test_support::random_vector(3, 5, index);
+    const Eigen::Vector4d u = test_support::random_vector(4, 1, 1000 + index);
     const Eigen::Vector3d moving = accelerations(s, spinning(omega(0), omega(1), omega(2)), u);
     const Eigen::Vector3d at_rest = accelerations(s, spinning(0, 0, 0), u);
     const Eigen::Vector3d momentum = inertia(s).cwiseProduct(omega);
@@ -141,5 +140,4 @@ TEST(Quadrotor, TorqueFreeDriftFallsAtTheOrderOfTheIntegrator) {
   EXPECT_NEAR(energy / half_energy, 2, 0.2);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::quadrotor_test

@@ -11,10 +11,9 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/tasks.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::task_test {
 
-using testing::expect_invalid;
+using test_support::expect_invalid;
 
 constexpr double kNan = kNaN;
 TEST(Task, CostWeighsTheErrorAndTheLimitedAction) {
@@ -27,8 +26,8 @@ TEST(Task, CostWeighsTheErrorAndTheLimitedAction) {
 }
 
 TEST(Task, StepLimitsTheAction) {
-  for (const Task& task : testing::built_in_tasks()) {
-    const Eigen::VectorXd x = testing::random_vector(task.states(), 0.3, 1);
+  for (const Task& task : test_support::built_in_tasks()) {
+    const Eigen::VectorXd x = test_support::random_vector(task.states(), 0.3, 1);
     EXPECT_EQ(task.step(x, 1e3 * Eigen::VectorXd::Ones(task.actions())),
               task.step(x, task.settings.action_high));
     EXPECT_EQ(task.step(x, -1e3 * Eigen::VectorXd::Ones(task.actions())),
@@ -96,7 +95,7 @@ TEST(TaskInput, SystemParametersMustBePhysical) {
 }
 
 TEST(TaskInput, EveryParameterOfEverySystemRefusesNanInfinityAndMinusOne) {
-  for (const Task& good : testing::built_in_tasks()) {
+  for (const Task& good : test_support::built_in_tasks()) {
     for (const std::string& name : parameter_names(good.system)) {
       for (const double bad : {kNan, kInfinity, -1.0}) {
         Task task = good;
@@ -184,5 +183,4 @@ TEST(Task, EqualityNoticesEveryPart) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::task_test

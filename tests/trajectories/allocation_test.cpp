@@ -9,20 +9,19 @@
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::allocation_test {
 
 template <class Body>
 std::int64_t allocations_of(const Body& body) {
-  const std::int64_t before = testing::allocation_count();
+  const std::int64_t before = test_support::allocation_count();
   body();
-  return testing::allocation_count() - before;
+  return test_support::allocation_count() - before;
 }
 
 class Allocation : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!testing::allocations_are_counted()) GTEST_SKIP() << "not counted in this build";
+    if (!test_support::allocations_are_counted()) GTEST_SKIP() << "not counted in this build";
   }
 };
 
@@ -41,9 +40,9 @@ TEST_F(Allocation, TheCounterSeesEveryKindOfAllocation) {
 }
 
 TEST_F(Allocation, ARolloutIntoTheSameMemoryAllocatesNothing) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     for (const Features& features : {Features{}, Features{true, true}}) {
-      for (const GaussianPolicy& policy : testing::assorted_policies(task, features)) {
+      for (const GaussianPolicy& policy : test_support::assorted_policies(task, features)) {
         RolloutSettings settings{.trajectories = 50, .features = features};
         Trajectories out;
         rollout(task, policy, settings, out);
@@ -72,7 +71,7 @@ TEST_F(Allocation, SmallerBatchesFitTheMemoryOfLargerOnes) {
 }
 
 TEST_F(Allocation, EvaluationAllocatesOnlyItsResultsPerTrajectory) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const GaussianPolicy policy(lqr_gains(task), task.settings.sigma);
     const auto allocations = [&](int trajectories, int steps) {
       return allocations_of(
@@ -104,5 +103,4 @@ TEST_F(Allocation, ACustomSystemAllocatesNothingEither) {
   EXPECT_EQ(allocations_of([&] { rollout(task, policy, {}, out); }), 0);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::allocation_test

@@ -8,10 +8,9 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::custom_system_test {
 
-using testing::well_formed;
+using test_support::well_formed;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -67,7 +66,7 @@ TEST(CustomSystem, EqualsTheBuiltInMass) {
   const Task built_in = make_task("mass", MassSpring{});
   const Task own = own_mass_task(built_in);
   for (const Features& features : {Features{}, Features{true, false}, Features{true, true}}) {
-    for (const GaussianPolicy& policy : testing::assorted_policies(built_in, features)) {
+    for (const GaussianPolicy& policy : test_support::assorted_policies(built_in, features)) {
       expect_equal_batches(built_in, own, policy,
                            {.trajectories = 37, .seed = 4, .first_index = 9, .features = features});
     }
@@ -110,7 +109,7 @@ TEST(CustomSystem, ThreadsSplitsAndEvaluationAgree) {
   EXPECT_EQ(evaluate(own, policy, settings).mean_cost, whole.mean_cost());
   for (const int threads : {2, 3, 0}) {
     settings.threads = threads;
-    EXPECT_TRUE(testing::same_bits(rollout(own, policy, settings), whole));
+    EXPECT_TRUE(test_support::same_bits(rollout(own, policy, settings), whole));
   }
   settings.trajectories = 11;
   settings.first_index = 39;
@@ -149,8 +148,8 @@ TEST(CustomSystem, OwnFeaturesAndOwnFailure) {
   EXPECT_EQ(batch.failed(), 3);
   EXPECT_EQ(batch.diverged(), 0);
   EXPECT_TRUE(well_formed(batch, 7));
-  testing::expect_invalid([&] { rollout(task, policy, {.features = {.bias = true}}); }, "features",
-                          "bias or second order", "must be the default");
+  test_support::expect_invalid([&] { rollout(task, policy, {.features = {.bias = true}}); },
+                               "features", "bias or second order", "must be the default");
 }
 
 /// Goes wrong at its third step in a way to choose.
@@ -186,5 +185,4 @@ TEST(CustomSystem, NothingBadReachesTheResult) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::custom_system_test

@@ -6,10 +6,9 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::determinism_test {
 
-using testing::same_bits;
+using test_support::same_bits;
 
 struct Case {
   Task task;
@@ -20,11 +19,11 @@ struct Case {
 /// Every system with every feature map and integrator, with policies that hold and that fail.
 std::vector<Case> cases() {
   std::vector<Case> result;
-  for (Task task : testing::built_in_tasks()) {
-    for (const auto integrator : testing::kIntegrators) {
+  for (Task task : test_support::built_in_tasks()) {
+    for (const auto integrator : test_support::kIntegrators) {
       task.settings.integrator = integrator;
       for (const Features& features : {Features{}, Features{true, true}}) {
-        for (const GaussianPolicy& policy : testing::assorted_policies(task, features)) {
+        for (const GaussianPolicy& policy : test_support::assorted_policies(task, features)) {
           result.push_back({task,
                             policy,
                             {.trajectories = 53,
@@ -166,10 +165,9 @@ TEST(Determinism, ReusedMemoryKeepsNothing) {
       settings.steps = 7;
       rollout(c.task, c.policy, settings, reused);
       ASSERT_TRUE(same_bits(reused, rollout(c.task, c.policy, settings)));
-      ASSERT_TRUE(testing::well_formed(reused, c.task.settings.failure_cost));
+      ASSERT_TRUE(test_support::well_formed(reused, c.task.settings.failure_cost));
     }
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::determinism_test

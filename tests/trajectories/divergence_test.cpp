@@ -8,10 +8,9 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::divergence_test {
 
-using testing::well_formed;
+using test_support::well_formed;
 
 /// Without action limits and failure bounds nothing holds a bad policy back.
 Task unlimited(Task task) {
@@ -22,7 +21,7 @@ Task unlimited(Task task) {
 }
 
 TEST(Divergence, HugeGainsEndEveryTrajectoryAtOnce) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     for (const double size : {1e200, 1e308, -1e308}) {
       for (const Features& features : {Features{}, Features{true, true}}) {
         const int columns = features.count(task.states());
@@ -43,7 +42,7 @@ TEST(Divergence, HugeGainsEndEveryTrajectoryAtOnce) {
 
 TEST(Divergence, HugeGainsOfBothSignsCancelToNothingFinite) {
   // ∞ - ∞ inside the sum of one action.
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     Eigen::MatrixXd gains = Eigen::MatrixXd::Constant(task.actions(), task.states(), 1.7e308);
     for (int f = 0; f < task.states(); f += 2) gains.col(f) *= -1;
     const Trajectories batch = rollout(task, {gains, 0.0}, {.trajectories = 21, .steps = 10});
@@ -53,7 +52,7 @@ TEST(Divergence, HugeGainsOfBothSignsCancelToNothingFinite) {
 }
 
 TEST(Divergence, HugeNoise) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const Eigen::MatrixXd gains = lqr_gains(task);
     for (const double sigma : {1e99, 1e200, 1.7e308}) {
       for (const Task& limits : {task, unlimited(task)}) {
@@ -66,8 +65,8 @@ TEST(Divergence, HugeNoise) {
 }
 
 TEST(Divergence, UnstableLoopsWithoutLimits) {
-  for (const Task& base : testing::built_in_tasks()) {
-    for (const auto integrator : testing::kIntegrators) {
+  for (const Task& base : test_support::built_in_tasks()) {
+    for (const auto integrator : test_support::kIntegrators) {
       for (const double factor : {-3.0, -1e10, -1e90, 1e10, 1e90}) {
         Task task = unlimited(base);
         task.settings.integrator = integrator;
@@ -87,7 +86,7 @@ TEST(Divergence, UnstableLoopsWithoutLimits) {
 
 TEST(Divergence, UnstableIntegration) {
   // A stiff spring at a step far beyond the stability limit of every integrator.
-  for (const auto integrator : testing::kIntegrators) {
+  for (const auto integrator : test_support::kIntegrators) {
     Task task = make_task("stiff", MassSpring{.spring_newtons_per_metre = 1e9});
     task.settings.integrator = integrator;
     const GaussianPolicy policy(Eigen::MatrixXd::Zero(1, 2), 0.5);
@@ -98,10 +97,10 @@ TEST(Divergence, UnstableIntegration) {
 }
 
 TEST(Divergence, ParametersAtTheEndsOfTheRangeOfDoubles) {
-  for (const Task& base : testing::built_in_tasks()) {
+  for (const Task& base : test_support::built_in_tasks()) {
     for (const std::string& name : parameter_names(base.system)) {
       for (const double extreme : {1e-308, 1e-160, 1e160, 1.7e308}) {
-        for (const auto integrator : testing::kIntegrators) {
+        for (const auto integrator : test_support::kIntegrators) {
           Task task = base;
           task.settings.integrator = integrator;
           parameter(task.system, name) = extreme;
@@ -115,7 +114,7 @@ TEST(Divergence, ParametersAtTheEndsOfTheRangeOfDoubles) {
 }
 
 TEST(Divergence, SettingsAtTheEndsOfWhatIsAllowed) {
-  for (Task task : testing::built_in_tasks()) {
+  for (Task task : test_support::built_in_tasks()) {
     const GaussianPolicy policy(lqr_gains(task), task.settings.sigma);
     task = unlimited(task);
     task.settings.state_weights.setConstant(1e100);
@@ -133,7 +132,7 @@ TEST(Divergence, SettingsAtTheEndsOfWhatIsAllowed) {
 
 TEST(Divergence, HugeGoalsAndActionLimitsAreRefusedOrHarmless) {
   // The rule is that no accepted task puts a NaN or an infinity into a result.
-  for (const Task& base : testing::built_in_tasks()) {
+  for (const Task& base : test_support::built_in_tasks()) {
     const GaussianPolicy still(Eigen::MatrixXd::Zero(base.actions(), base.states()), 0.1);
     const auto expect_refused_or_harmless = [&](const Task& task, const char* what) {
       try {
@@ -196,5 +195,4 @@ TEST(Divergence, AFallIsAFailureButNotADivergence) {
   EXPECT_TRUE(well_formed(batch, 5));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::divergence_test

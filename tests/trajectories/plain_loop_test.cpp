@@ -6,8 +6,7 @@
 #include "tests/support/scalar_rollout.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::plain_loop_test {
 
 void expect_near(const Trajectories& fast, const Trajectories& plain) {
   const auto near = [](double a, double b) {
@@ -28,15 +27,15 @@ void expect_near(const Trajectories& fast, const Trajectories& plain) {
 }
 
 TEST(PlainLoop, AgreesForEverySystemAndPolicy) {
-  for (const Task& task : testing::built_in_tasks()) {
+  for (const Task& task : test_support::built_in_tasks()) {
     int failed = 0;
-    for (const GaussianPolicy& policy : testing::assorted_policies(task, Features{})) {
+    for (const GaussianPolicy& policy : test_support::assorted_policies(task, Features{})) {
       for (const std::uint64_t first_index : {std::uint64_t{0}, (std::uint64_t{1} << 32) - 20}) {
         const RolloutSettings settings{
             .trajectories = 37, .steps = 122, .seed = 11, .first_index = first_index};
         const Trajectories fast = rollout(task, policy, settings);
         Trajectories plain;
-        testing::scalar_rollout(task, policy, settings, plain);
+        test_support::scalar_rollout(task, policy, settings, plain);
         expect_near(fast, plain);
         failed += fast.failed();
       }
@@ -49,13 +48,13 @@ TEST(PlainLoop, AgreesForEverySystemAndPolicy) {
 }
 
 TEST(PlainLoop, AgreesForDrawnTasks) {
-  for (const Family& family : testing::built_in_families()) {
+  for (const Family& family : test_support::built_in_families()) {
     for (std::uint64_t index = 0; index < 5; ++index) {
       const Task task = family.draw(8, index);
       const GaussianPolicy policy(lqr_gains(task), task.settings.sigma);
       const RolloutSettings settings{.trajectories = 9, .seed = index};
       Trajectories plain;
-      testing::scalar_rollout(task, policy, settings, plain);
+      test_support::scalar_rollout(task, policy, settings, plain);
       expect_near(rollout(task, policy, settings), plain);
     }
   }
@@ -69,7 +68,7 @@ TEST(PlainLoop, AgreesOnTrajectoriesThatStartAsFailures) {
   const RolloutSettings settings{.trajectories = 50, .steps = 20};
   const Trajectories fast = rollout(task, policy, settings);
   Trajectories plain;
-  testing::scalar_rollout(task, policy, settings, plain);
+  test_support::scalar_rollout(task, policy, settings, plain);
   expect_near(fast, plain);
   int at_once = 0;
   for (int i = 0; i < 50; ++i) at_once += fast.length(i) == 0 ? 1 : 0;
@@ -77,5 +76,4 @@ TEST(PlainLoop, AgreesOnTrajectoriesThatStartAsFailures) {
   EXPECT_LT(at_once, 40);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::plain_loop_test

@@ -10,8 +10,7 @@
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::replay_test {
 
 /// K φ + σ z in the order of the kernel, each product fused into the sum.
 double noisy_action(const GaussianPolicy& policy, int a, const Eigen::VectorXd& phi, double z) {
@@ -52,14 +51,14 @@ void expect_replays(const Task& task, const GaussianPolicy& policy,
 }
 
 TEST(Replay, EverySystemIntegratorAndFeatureMap) {
-  for (Task task : testing::built_in_tasks()) {
+  for (Task task : test_support::built_in_tasks()) {
     task.settings.goal(0) = 0.1;
-    for (const auto integrator : testing::kIntegrators) {
+    for (const auto integrator : test_support::kIntegrators) {
       task.settings.integrator = integrator;
       for (const bool bias : {false, true}) {
         for (const bool second_order : {false, true}) {
           const Features features{bias, second_order};
-          for (const GaussianPolicy& policy : testing::assorted_policies(task, features)) {
+          for (const GaussianPolicy& policy : test_support::assorted_policies(task, features)) {
             expect_replays(task, policy,
                            {.trajectories = 7, .steps = 61, .seed = 3, .features = features});
           }
@@ -78,5 +77,4 @@ TEST(Replay, IndicesBeyond32Bits) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::replay_test

@@ -6,10 +6,9 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/trajectories.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::rollout_input_test {
 
-using testing::expect_invalid;
+using test_support::expect_invalid;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -111,5 +110,4 @@ TEST(TrajectoriesValues, MeanCostsAndCounts) {
   EXPECT_EQ(batch.failed(), 1);
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::rollout_input_test

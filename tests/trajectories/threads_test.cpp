@@ -10,8 +10,7 @@
 #include "lifeguard/trajectories/kernel.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::threads_test {
 
 TEST(Threads, ChunksOfOneBatchDoNotTouchEachOther) {
   for (const Task& task : {make_task("mass", MassSpring{}), make_task("cart", CartPole{}),
@@ -45,5 +44,4 @@ TEST(Threads, ChunksOfOneBatchDoNotTouchEachOther) {
   }
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::threads_test

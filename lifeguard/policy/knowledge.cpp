@@ -1,4 +1,4 @@
-#include "lifeguard/lifelong/knowledge.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 
 #include <fmt/format.h>
 
