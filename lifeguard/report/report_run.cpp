@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/SVD>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -113,21 +113,28 @@ Json animation(const ExperimentConfig& config, const Task& task, const SystemVie
 /// The columns of `values` in the plane of their two largest principal components.
 Json principal_components(const Eigen::MatrixXd& values) {
   const Eigen::MatrixXd centred = values.colwise() - values.rowwise().mean();
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(centred, Eigen::ComputeThinU);
-  const long count = std::min<long>(2, svd.singularValues().size());
-  const double total = svd.singularValues().squaredNorm();
+  // Of the smaller Gram matrix: few tasks or few parameters make it cheap.
+  const bool by_rows = centred.rows() <= centred.cols();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+      by_rows ? Eigen::MatrixXd(centred * centred.transpose())
+              : Eigen::MatrixXd(centred.transpose() * centred));
+  const long count = std::min<long>(2, solver.eigenvalues().size());
+  const double total = centred.squaredNorm();
   Json json;
   json["shares"] = Json::array();
   Eigen::MatrixXd places = Eigen::MatrixXd::Zero(2, values.cols());
   for (long c = 0; c < count; ++c) {
+    const long place = solver.eigenvalues().size() - 1 - c;
+    const double variance = std::max(0.0, solver.eigenvalues()(place));
+    Eigen::VectorXd direction = solver.eigenvectors().col(place);
+    if (!by_rows) direction = (centred * direction).eval();
+    if (direction.norm() > 0) direction.normalize();
     // A direction has no sign of its own: its largest entry is positive.
-    Eigen::VectorXd direction = svd.matrixU().col(c);
     Eigen::Index largest = 0;
     direction.cwiseAbs().maxCoeff(&largest);
     if (direction(largest) < 0) direction = -direction;
     places.row(c) = direction.transpose() * centred;
-    json["shares"].push_back(total > 0 ? svd.singularValues()(c) * svd.singularValues()(c) / total
-                                       : 0.0);
+    json["shares"].push_back(total > 0 ? variance / total : 0.0);
   }
   json["places"] = Json::array();
   for (long t = 0; t < places.cols(); ++t) json["places"].push_back(numbers(places.col(t)));
