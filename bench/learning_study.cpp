@@ -22,10 +22,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/lifelong/independent.hpp"
-#include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/lifelong/shared.hpp"
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
@@ -113,26 +110,21 @@ RoundSettings round_settings(const Candidate& c) {
   return r;
 }
 
-std::unique_ptr<PolicyLearner> make_learner(const Candidate& c, int features, int actions) {
-  const RoundSettings round = round_settings(c);
-  if (c.method == "pg") return std::make_unique<IndependentLearner>(features, actions, round);
-  if (c.method == "shared") return std::make_unique<SharedLearner>(features, actions, round);
-  if (c.method == "pg-ella") {
-    PgEllaSettings s;
-    s.round = round;
-    s.basis_size = static_cast<int>(c.get("k", s.basis_size));
-    s.sparsity = c.get("sparsity", s.sparsity);
-    s.lambda = c.get("lambda", s.lambda);
-    s.warm_start = c.get("warm_start", s.warm_start ? 1 : 0) != 0;
-    return std::make_unique<PgElla>(features, actions, s);
-  }
-  LearnerSettings s;
-  s.round = round;
-  s.basis_size = static_cast<int>(c.get("k", s.basis_size));
+std::unique_ptr<PolicyLearner> learner_of(const Candidate& c, int features, int actions) {
+  Methods methods;
+  for_each_method(methods, [&](auto& method) { method.round = round_settings(c); });
+  auto& ella = std::get<PgEllaSettings>(methods);
+  ella.k = static_cast<int>(c.get("k", ella.k));
+  ella.sparsity = c.get("sparsity", ella.sparsity);
+  ella.lambda = c.get("lambda", ella.lambda);
+  ella.warm_start = c.get("warm_start", ella.warm_start ? 1 : 0) != 0;
+  auto& s = std::get<LearnerSettings>(methods);
+  s.k = static_cast<int>(c.get("k", s.k));
   s.linearised.share_decay = c.get("share_decay", s.linearised.share_decay);
   s.linearised.minimum_share = c.get("minimum_share", s.linearised.minimum_share);
   s.linearised.own_memory = c.get("own_memory", s.linearised.own_memory);
-  if (c.method == "alternating") {
+  const bool alternating = c.method == "alternating";
+  if (alternating) {
     s.update = UpdateRule::alternating;
     s.alternation.alternations = static_cast<int>(c.get("alternations", 10));
     s.alternation.step = static_cast<BlockStep>(static_cast<int>(c.get("step", 0)));
@@ -140,11 +132,9 @@ std::unique_ptr<PolicyLearner> make_learner(const Candidate& c, int features, in
     s.regularisation.mu1 = c.get("mu1", s.regularisation.mu1);
     s.regularisation.mu2 = c.get("mu2", s.regularisation.mu2);
     s.regularisation.mean_weight = c.get("mean_weight", s.regularisation.mean_weight);
-  } else {
-    require(c.method == "learner", "method", c.method,
-            "must be pg, shared, pg-ella, alternating or learner");
   }
-  return std::make_unique<Learner>(features, actions, s);
+  return make_learner(methods, alternating ? LearnerSettings::kMethod : std::string_view(c.method),
+                      features, actions);
 }
 
 /// One family, one seed: its tasks, where every method starts, and what LQR costs.
@@ -199,7 +189,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 RunResult run(const Candidate& candidate, const Setting& setting, const StudySettings& study) {
   const int features = setting.tasks[0].states();
   const int actions = setting.tasks[0].actions();
-  const std::unique_ptr<PolicyLearner> learner = make_learner(candidate, features, actions);
+  const std::unique_ptr<PolicyLearner> learner = learner_of(candidate, features, actions);
   const auto add = [&](int t) {
     learner->add_task(setting.tasks[t].name, setting.start, setting.tasks[t].settings.sigma);
   };

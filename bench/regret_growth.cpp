@@ -26,10 +26,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/lifelong/independent.hpp"
-#include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/lifelong/shared.hpp"
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/statistics.hpp"
@@ -87,28 +84,23 @@ bool is_safe_method(const std::string& method) {
   return method == "theorem" || method == "learner-safe";
 }
 
-std::unique_ptr<PolicyLearner> make_learner(const std::string& method, long rounds,
-                                            const Setting& setting, const Study& study) {
-  const int features = setting.tasks[0].states();
-  const int actions = setting.tasks[0].actions();
-  if (method == "pg") return std::make_unique<IndependentLearner>(features, actions);
-  if (method == "pg-ella") return std::make_unique<PgElla>(features, actions);
-  if (method == "shared") return std::make_unique<SharedLearner>(features, actions);
-  LearnerSettings settings;
+std::unique_ptr<PolicyLearner> learner_of(const std::string& method, long rounds,
+                                          const Setting& setting, const Study& study) {
+  Methods methods;
+  auto& settings = std::get<LearnerSettings>(methods);
   settings.linearised.retreat_factor = study.retreat_factor;
   if (method == "theorem") {
     settings.update = UpdateRule::alternating;
     settings.memory = 1.0;
-    settings.basis_size = study.basis_size;
+    settings.k = study.basis_size;
     settings.regularisation.eta = 1 / std::sqrt(static_cast<double>(rounds));
     settings.round.base_learner.step.decay = study.decay;
     // The rounds sum up, so that one alternation a round keeps up with the minimum.
     settings.alternation.alternations = 1;
-  } else {
-    require(method == "learner" || method == "learner-safe", "method", method,
-            "must be theorem, learner-safe, learner, pg, pg-ella or shared");
   }
-  return std::make_unique<Learner>(features, actions, settings);
+  const bool ours = is_safe_method(method);
+  return make_learner(methods, ours ? LearnerSettings::kMethod : std::string_view(method),
+                      setting.tasks[0].states(), setting.tasks[0].actions());
 }
 
 struct Run {
@@ -129,7 +121,7 @@ TrueCostSettings cost_settings(const Setting& setting, const Study& study) {
 Run play(const std::string& method, const std::vector<long>& checkpoints, const Setting& setting,
          const Study& study) {
   const long last = checkpoints.back();
-  const auto learner = make_learner(method, last, setting, study);
+  const auto learner = learner_of(method, last, setting, study);
   const int features = learner->features();
   const int actions = learner->actions();
   const bool safe = is_safe_method(method);

@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/lifelong/independent.hpp"
-#include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/lifelong/shared.hpp"
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "lifeguard/systems/family.hpp"
@@ -107,24 +104,11 @@ struct MethodResult {
   long handed_out = 0;
 };
 
-std::unique_ptr<PolicyLearner> make_learner(int method, const Task& task) {
-  switch (method) {
-    case 0:
-      return std::make_unique<Learner>(task.states(), task.actions());
-    case 1:
-      return std::make_unique<IndependentLearner>(task.states(), task.actions());
-    case 2:
-      return std::make_unique<PgElla>(task.states(), task.actions());
-    default:
-      return std::make_unique<SharedLearner>(task.states(), task.actions());
-  }
-}
-
-MethodResult learn(int method, const std::vector<SafeTask>& tasks, const Options& options,
-                   std::uint64_t seed) {
-  const char* names[] = {"lifeguard", "PG", "PG-ELLA", "Shared"};
-  MethodResult result{names[method]};
-  const auto learner = make_learner(method, tasks[0].task);
+MethodResult learn(const std::string& method, const std::vector<SafeTask>& tasks,
+                   const Options& options, std::uint64_t seed) {
+  MethodResult result{method};
+  const auto learner =
+      make_learner(Methods{}, method, tasks[0].task.states(), tasks[0].task.actions());
   for (const SafeTask& t : tasks) {
     const double sigma = t.task.settings.sigma;
     if (auto* safe = dynamic_cast<Learner*>(learner.get())) {
@@ -158,7 +142,8 @@ MethodResult learn(int method, const std::vector<SafeTask>& tasks, const Options
 void study(const Family& family, double reach, double start_share, const Options& options) {
   fmt::print("{} (gains up to {} of LQR's)\n", family.name, reach);
   const bool search = family.draw(0, 0).states() <= 4;
-  std::vector<MethodResult> sums(4);
+  const std::vector<std::string_view> methods = method_names();
+  std::vector<MethodResult> sums(methods.size());
   double best = 0, lqr = 0, begin = 0;
   for (int s = options.first_seed; s < options.first_seed + options.seeds; ++s) {
     const auto seed = static_cast<std::uint64_t>(s);
@@ -167,8 +152,8 @@ void study(const Family& family, double reach, double start_share, const Options
       const Eigen::VectorXd gains = parameters_from_gains(lqr_gains(task));
       tasks.push_back(constrained(task, reach, start_share * gains));
     }
-    for (int method = 0; method < 4; ++method) {
-      const MethodResult r = learn(method, tasks, options, seed);
+    for (std::size_t method = 0; method < methods.size(); ++method) {
+      const MethodResult r = learn(std::string(methods[method]), tasks, options, seed);
       sums[method].name = r.name;
       sums[method].final_cost += r.final_cost / options.seeds;
       sums[method].unsafe += r.unsafe;

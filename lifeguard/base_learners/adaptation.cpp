@@ -3,17 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lifeguard/core/check.hpp"
-
 namespace lifeguard {
-
-void AdaptationSettings::validate() const {
-  require(failure_horizon == 0 || failure_horizon >= 1, "failure_horizon", failure_horizon,
-          "must be 0 or at least 1");
-  require_not_negative("trust_region_per_step", trust_region_per_step);
-  require_not_negative("sure_noise_share", sure_noise_share);
-  require_not_negative("newton_limit", newton_limit);
-}
 
 BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
                             const AdaptationSettings& adaptation,

@@ -122,13 +122,6 @@ void fit_and_accumulate(const Trajectories& t, const AdvantageSettings& settings
 
 }  // namespace
 
-void AdvantageSettings::validate() const {
-  require(discount > 0 && discount <= 1, "discount", discount, "must lie in (0, 1]");
-  require(trace >= 0 && trace <= 1, "trace", trace, "must lie in [0, 1]");
-  require(baseline_sweeps >= 1, "baseline_sweeps", baseline_sweeps, "must be at least 1");
-  require(baseline_stride >= 1, "baseline_stride", baseline_stride, "must be at least 1");
-}
-
 AdvantageSummary compute_advantages(const Trajectories& t, const AdvantageSettings& settings,
                                     AdvantageWorkspace& w) {
   settings.validate();

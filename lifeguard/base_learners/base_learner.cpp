@@ -231,13 +231,6 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
 
 }  // namespace
 
-void BaseLearnerSettings::validate() const {
-  advantages.validate();
-  step.validate();
-  require_positive("temperature", temperature);
-  require_positive("relative_damping", relative_damping);
-}
-
 void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
                      const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
                      RoundLoss& loss) {

@@ -4,29 +4,9 @@
 #include <cmath>
 
 #include "lifeguard/base_learners/exponential.hpp"
-#include "lifeguard/core/check.hpp"
-#include "lifeguard/core/lane_math.hpp"
 #include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
-
-void StepSettings::validate() const {
-  require_positive("size", size);
-  require_positive("trust_region", trust_region);
-  require_not_negative("decay", decay);
-  require(shrinkage_floor >= 0 && shrinkage_floor <= 1, "shrinkage_floor", shrinkage_floor,
-          "must lie in [0, 1]");
-  require(line_search_trajectories >= 1, "line_search_trajectories", line_search_trajectories,
-          "must be at least 1");
-  require(line_search_candidates >= 1, "line_search_candidates", line_search_candidates,
-          "must be at least 1");
-  require(line_search_effective_share > 0 && line_search_effective_share <= 1,
-          "line_search_effective_share", line_search_effective_share, "must lie in (0, 1]");
-}
-
-double StepSettings::radius(double visit) const {
-  return trust_region * exponential(-decay * HWY_NAMESPACE::natural_log(1.0 + visit));
-}
 
 void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played,
                              const double* advantages, const Eigen::VectorXd& direction,

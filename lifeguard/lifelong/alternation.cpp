@@ -20,11 +20,6 @@ double step_rate(const AlternationSettings& settings, double slope, double curva
 
 }  // namespace
 
-void AlternationSettings::validate() const {
-  require_positive("rate_scale", rate_scale);
-  require(alternations >= 1, "alternations", alternations, "must be at least 1");
-}
-
 Alternation::Alternation(int features, int actions, int basis_size)
     : features_(features), actions_(actions), basis_size_(basis_size) {
   const int block = features * basis_size;

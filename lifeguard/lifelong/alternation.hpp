@@ -3,36 +3,11 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/lifelong/learner_settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 
 namespace lifeguard {
-
-/// How one half of an alternation moves its block of (L, S).
-enum class BlockStep {
-  closed_form,       // to the block's minimum: L = Z_L⁻¹ v_L, S = the joint minimum in S
-  gradient,          // x - rate ∇e
-  natural_gradient,  // x - rate Z⁻¹ ∇e, with the Fisher information plus regularisation as Z
-};
-
-enum class StepRate {
-  decaying,     // c/j in round j, as in the paper's experiments
-  line_search,  // the minimum along the direction, exact since e is quadratic in each block
-};
-
-struct AlternationSettings {
-  BlockStep step = BlockStep::closed_form;
-  StepRate rate = StepRate::line_search;
-  /// c in the rate c/j. > 0; the paper asks for c < 1. Not used by the closed form.
-  double rate_scale = 0.5;
-  /// How often L and S are updated in turn in each round. At least 1.
-  int alternations = 10;
-  /// Whether a round updates the coefficients of all known tasks, or only of the current one.
-  bool all_coefficients = true;
-
-  void validate() const;
-  bool operator==(const AlternationSettings&) const = default;
-};
 
 enum class AlternationStatus {
   ok,

@@ -63,7 +63,7 @@ CrossValidationResult cross_validate_basis_size(int features, int actions,
   CrossValidationResult result;
   for (const int basis_size : validation.basis_sizes) {
     LearnerSettings tried = settings;
-    tried.basis_size = basis_size;
+    tried.k = basis_size;
     double cost = 0;
     for (int t = 0; t < count; ++t) {
       cost += held_out_cost(Learner(features, actions, tried), tasks, t, validation) / count;

@@ -3,25 +3,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
-#include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 
 namespace lifeguard {
-
-void LinearisedSettings::validate() const {
-  require(initial_share >= 0 && initial_share <= 1, "initial_share", initial_share,
-          "must lie in [0, 1]");
-  require_positive("share_decay", share_decay);
-  require(minimum_share >= 0 && minimum_share <= 1, "minimum_share", minimum_share,
-          "must lie in [0, 1]");
-  require(own_memory >= 0 && own_memory < 1, "own_memory", own_memory, "must lie in [0, 1)");
-  require(retreat_factor > 1, "retreat_factor", retreat_factor, "must be greater than 1");
-}
-
-double LinearisedSettings::share(long rounds_before, int tasks) const {
-  const double visits = static_cast<double>(rounds_before) / tasks;
-  return std::max(minimum_share, initial_share / (1 + visits / share_decay));
-}
 
 LinearisedUpdate::LinearisedUpdate(int parameters, int basis_size)
     : rest_(parameters),

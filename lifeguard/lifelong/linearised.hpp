@@ -8,30 +8,6 @@
 
 namespace lifeguard {
 
-/// How much of a round's step reaches the tasks that were not observed:
-///   w_j = max(minimum_share, initial_share / (1 + j / (share_decay · T))) in round j = 0, 1, ….
-struct LinearisedSettings {
-  /// In [0, 1]. 1 treats the first steps as common to all tasks, which most of them are.
-  double initial_share = 1.0;
-  /// Visits to every task until the share has halved. > 0.
-  double share_decay = 3.0;
-  /// In [0, 1]. What stays common for ever.
-  double minimum_share = 0.0;
-  /// ρ of the task's own part of the step, GradientMemory. In [0, 1). 0 is the round alone.
-  double own_memory = 0.4;
-  /// A task that is found to cost more than this multiple of the lowest cost it was ever observed
-  /// at goes back to the policy which had that cost: the steps of other tasks have led it astray,
-  /// perhaps to where its own gradient says nothing any more (a saturated controller). One that
-  /// costs more than this multiple of what any other task ever cost, with a gradient that says
-  /// nothing, was led astray before its first round: it goes to its anchor, once, and learns alone
-  /// from then on. Both only if the batches' standard errors leave no doubt. > 1.
-  double retreat_factor = 2.0;
-
-  double share(long rounds_before, int tasks) const;
-  void validate() const;
-  bool operator==(const LinearisedSettings&) const = default;
-};
-
 enum class LinearisedStatus {
   ok,
   /// LᵀΓL, or Γ if L is square, was not positive definite to working precision; the knowledge is

@@ -1,7 +1,5 @@
 #include "lifeguard/lifelong/objective.hpp"
 
-#include "lifeguard/core/check.hpp"
-
 namespace lifeguard {
 
 void apply_curvature(const Eigen::MatrixXd& curvature, Eigen::Ref<const Eigen::VectorXd> alpha,
@@ -22,13 +20,6 @@ Eigen::VectorXd residual(const SummedLoss& loss, const Eigen::VectorXd& alpha) {
 }
 
 }  // namespace
-
-void RegularisationSettings::validate() const {
-  require_positive("eta", eta);
-  require_positive("mu1", mu1);
-  require_positive("mu2", mu2);
-  require(mean_weight > 0 && mean_weight <= 1, "mean_weight", mean_weight, "must lie in (0, 1]");
-}
 
 double objective(const RegularisationSettings& settings, const std::vector<SummedLoss>& losses,
                  const Knowledge& knowledge) {

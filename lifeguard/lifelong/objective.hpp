@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "lifeguard/lifelong/learner_settings.hpp"
 #include "lifeguard/policy/knowledge.hpp"
 
 namespace lifeguard {
@@ -23,22 +24,6 @@ struct SummedLoss {
 /// out = (I ⊗ G) α for α that stacks one block of features for each action.
 void apply_curvature(const Eigen::MatrixXd& curvature, Eigen::Ref<const Eigen::VectorXd> alpha,
                      Eigen::Ref<Eigen::VectorXd> out);
-
-/// How strongly the knowledge is held together (Ω₀ of the paper).
-struct RegularisationSettings {
-  /// Weight of a round's loss in the objective. > 0. The theorem has 1/√R for R rounds.
-  double eta = 1.0;
-  /// Weight μ₁ of the coefficients. > 0.
-  double mu1 = 1e-3;
-  /// Weight μ₂ of the basis. > 0.
-  double mu2 = 1e-3;
-  /// κ in μ₁ (‖S - s̄1ᵀ‖² + κ T ‖s̄‖²), s̄ the mean of the columns. 0 < κ ≤ 1. κ = 1 is the paper's
-  /// μ₁‖S‖²; a small κ lets the tasks share a mean freely and ties each task to it.
-  double mean_weight = 1e-3;
-
-  void validate() const;
-  bool operator==(const RegularisationSettings&) const = default;
-};
 
 /// e(L, S) = Σ_t η q_t(ᾱ_t + L s_t) + μ₁ (‖S - s̄1ᵀ‖² + κ T ‖s̄‖²) + μ₂ ‖L‖², the paper's e_r with
 /// anchors and with a common mean. `losses` has one entry for each task of the knowledge.

@@ -1,32 +1,48 @@
 #include "lifeguard/lifelong/pg_ella.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 
 namespace lifeguard {
 
+std::unique_ptr<PolicyLearner> PgEllaSettings::make(int features, int actions) const {
+  return std::make_unique<PgElla>(features, actions, *this);
+}
+
+void PgEllaSettings::visit(SettingVisitor& v) {
+  v.section("pg_ella", "PG-ELLA (Bou Ammar et al., ICML 2014).");
+  round.visit_steps(v);
+  v.integer("k", k, Range::at_least(0), "columns", "of its L; 0 means d");
+  v.number("sparsity", sparsity, Range::at_least(0), "", "weight of ‖s‖₁");
+  v.number("lambda", lambda, Range::above(0), "", "weight of ‖L‖²");
+  v.flag("warm_start", warm_start, "a task not yet observed plays the mean of the others");
+}
+
 void PgEllaSettings::validate(int parameters) const {
-  require(basis_size >= 0 && basis_size <= parameters, "basis_size", basis_size,
-          "must lie between 0 and the number of policy parameters");
-  require_not_negative("sparsity", sparsity);
-  require_positive("lambda", lambda);
+  round.validate();
+  check_settings(*this);
+  require(k <= parameters, "pg_ella.k", k,
+          fmt::format("must be at most {}, the number of policy parameters", parameters));
 }
 
 PgElla::PgElla(int features, int actions, const PgEllaSettings& settings)
     : PolicyLearner(features, actions, settings.round), settings_(settings) {
   settings.validate(parameters());
-  const int k = settings.basis_size == 0 ? parameters() : settings.basis_size;
+  const int k = settings.k == 0 ? parameters() : settings.k;
   basis_ = Eigen::MatrixXd::Zero(parameters(), k);
   anchors_.resize(parameters(), 0);
   coefficients_.resize(k, 0);
 }
 
-void PgElla::append_task(const Eigen::VectorXd& anchor, const SafeSet* /*safe_set*/) {
+void PgElla::append_task(const Eigen::VectorXd& anchor) {
   anchors_.conservativeResize(Eigen::NoChange, tasks() + 1);
   anchors_.col(tasks()) = anchor;
   coefficients_.conservativeResize(Eigen::NoChange, tasks() + 1);
@@ -50,7 +66,7 @@ void PgElla::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) cons
   }
 }
 
-RoundStatus PgElla::update(int task, const RoundLoss& loss, SafeguardRecord& /*safeguard*/) {
+RoundStatus PgElla::update(int task, const RoundLoss& loss) {
   const Eigen::MatrixXd basis_before = basis_;
   const Eigen::VectorXd coefficients_before = coefficients_.col(task);
   Expansion expansion{loss.curvature, loss.target - anchors_.col(task)};
@@ -136,7 +152,7 @@ void minimise_lasso(const Eigen::MatrixXd& h_matrix, const Eigen::VectorXd& h_ve
 
 void PgElla::write_state(std::ostream& out) const {
   StateWriter writer(out);
-  write_visits(writer, "pg-ella");
+  write_visits(writer, PgEllaSettings::kMethod);
   writer.field("basis", basis_);
   writer.field("coefficients", coefficients_);
   for (int t = 0; t < tasks(); ++t) {
@@ -149,7 +165,7 @@ void PgElla::write_state(std::ostream& out) const {
 
 void PgElla::read_state(std::istream& in) {
   StateReader reader(in);
-  read_visits(reader, "pg-ella");
+  read_visits(reader, PgEllaSettings::kMethod);
   read_matrix(reader, "basis", basis_);
   read_matrix(reader, "coefficients", coefficients_);
   for (Expansion& expansion : expansions_) {

@@ -1,16 +1,21 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "lifeguard/lifelong/policy_learner.hpp"
 
 namespace lifeguard {
 
+class SettingVisitor;
+
 struct PgEllaSettings {
+  static constexpr std::string_view kMethod = "pg-ella";
   RoundSettings round;
   /// k, the number of columns of L, at most d; 0 means d.
-  int basis_size = 0;
+  int k = 0;
   /// Weight μ ≥ 0 of ‖s‖₁ in the coefficients' LASSO.
   double sparsity = 1e-3;
   /// Weight λ > 0 of ‖L‖².
@@ -19,6 +24,9 @@ struct PgEllaSettings {
   /// authors let it play its own start policy; this makes the baseline stronger.
   bool warm_start = true;
 
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The table [pg_ella].
+  void visit(SettingVisitor& visitor);
   void validate(int parameters) const;
 };
 
@@ -44,8 +52,8 @@ class PgElla : public PolicyLearner {
     Eigen::VectorXd target;     // α_t - ᾱ_t
   };
 
-  void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) override;
-  RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) override;
+  void append_task(const Eigen::VectorXd& anchor) override;
+  RoundStatus update(int task, const RoundLoss& loss) override;
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
   }

@@ -6,47 +6,44 @@
 #include <cmath>
 #include <utility>
 
+#include "lifeguard/base_learners/adaptation.hpp"
+#include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/core/check.hpp"
 
 namespace lifeguard {
-
-BaseLearnerSettings RoundSettings::default_base_learner() {
-  BaseLearnerSettings settings;
-  settings.advantages.discount = 0.998;
-  settings.advantages.trace = 0.95;
-  settings.advantages.baseline_sweeps = 2;
-  settings.step.decay = 1.0;
-  return settings;
-}
-
-void RoundSettings::validate() const {
-  base_learner.validate();
-  adaptation.validate();
-}
 
 PolicyLearner::PolicyLearner(int features, int actions, const RoundSettings& round)
     : features_(features),
       actions_(actions),
       round_(round),
-      played_(Eigen::MatrixXd::Zero(std::max(actions, 1), std::max(features, 1)), 0.0) {
+      played_(Eigen::MatrixXd::Zero(std::max(actions, 1), std::max(features, 1)), 0.0),
+      workspace_(std::make_unique<BaseLearnerWorkspace>()) {
   round.validate();
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
   alpha_.resize(parameters());
 }
 
+PolicyLearner::~PolicyLearner() = default;
+PolicyLearner::PolicyLearner(PolicyLearner&&) noexcept = default;
+PolicyLearner& PolicyLearner::operator=(PolicyLearner&&) noexcept = default;
+
 void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) {
-  add_task(id, anchor, sigma, nullptr);
+  require_new_task(id, anchor, sigma);
+  append_task(anchor);
+  enter_task(id, sigma);
 }
 
-void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma,
-                             const SafeSet* safe_set) {
+void PolicyLearner::require_new_task(const std::string& id, const Eigen::VectorXd& anchor,
+                                     double sigma) const {
   require(!knows(id), "task", id, "must not have been added before");
   require(id.find('\n') == std::string::npos, "task", id, "must be one line");
   require_positive("sigma", sigma);
   require_size("anchor", anchor.size(), parameters());
   for (Eigen::Index i = 0; i < anchor.size(); ++i) require_finite(indexed("anchor", i), anchor(i));
-  append_task(anchor, safe_set);
+}
+
+void PolicyLearner::enter_task(const std::string& id, double sigma) {
   index_.emplace(id, tasks());
   tasks_.push_back({id, sigma, 0});
 }
@@ -90,11 +87,11 @@ RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& traj
   const double visit = visits_before(task);
   const BaseLearnerSettings settings =
       adapted(round_.base_learner, round_.adaptation, trajectories);
-  make_round_loss(trajectories, played_, visit, settings, workspace_, loss_);
+  make_round_loss(trajectories, played_, visit, settings, *workspace_, loss_);
   if (settings.step.rule == StepRule::trust_region &&
       settings.method == BaseLearnerMethod::natural_actor_critic) {
     adapt_step(round_.adaptation, settings.step.radius(visit), trajectories,
-               workspace_.policy_gradient, loss_);
+               workspace_->policy_gradient, loss_);
   }
   return observe(id, loss_);
 }
@@ -110,8 +107,12 @@ RoundRecord PolicyLearner::observe(std::string_view id, const RoundLoss& loss) {
   record.noise_share = loss.noise_share;
   policy_parameters(task, alpha_);
   record.loss_before = loss.value(alpha_);
-  record.status = loss.status == RoundLossStatus::no_signal ? RoundStatus::no_signal
-                                                            : update(task, loss, record.safeguard);
+  if (loss.status == RoundLossStatus::no_signal) {
+    record.status = RoundStatus::no_signal;
+  } else {
+    record.status = update(task, loss);
+    describe_update(record);
+  }
   if (record.status == RoundStatus::ok || record.status == RoundStatus::no_signal) {
     ++rounds_;
     ++tasks_[task].visits;
@@ -133,8 +134,8 @@ void PolicyLearner::restore_tasks(std::vector<TaskState> tasks, long rounds) {
   rounds_ = rounds;
 }
 
-void PolicyLearner::write_visits(StateWriter& writer, const std::string& title) const {
-  writer.field("learner", title);
+void PolicyLearner::write_visits(StateWriter& writer, std::string_view title) const {
+  writer.field("learner", std::string(title));
   writer.field("rounds", rounds_);
   for (const TaskState& task : tasks_) {
     writer.field("task", task.id);
@@ -142,7 +143,7 @@ void PolicyLearner::write_visits(StateWriter& writer, const std::string& title) 
   }
 }
 
-void PolicyLearner::read_visits(StateReader& reader, const std::string& title) {
+void PolicyLearner::read_visits(StateReader& reader, std::string_view title) {
   std::string found;
   reader.field("learner", found);
   require(found == title, "learner", found, fmt::format("must be \"{}\"", title));

@@ -3,60 +3,24 @@
 #include <Eigen/Core>
 #include <iosfwd>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/base_learners/adaptation.hpp"
-#include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
-#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/core/saved_state.hpp"
-#include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/lifelong/round_record.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
-enum class RoundStatus {
-  not_run,
-  /// The round was learnt from.
-  ok,
-  /// The round's data gave no direction (RoundLossStatus::no_signal); it counts as a visit.
-  no_signal,
-  /// A linear system of the update was singular to working precision; the learner is what it was
-  /// before the round.
-  singular,
-};
+struct BaseLearnerWorkspace;
 
-/// What happened in one round.
-struct RoundRecord {
-  RoundStatus status = RoundStatus::not_run;
-  RoundLossStatus loss_status = RoundLossStatus::not_run;
-  std::string_view task;  // valid as long as the learner
-  long round = 0;         // counts from 1
-  long visit = 0;         // to this task, counts from 1
-  double mean_cost = kNaN;
-  /// l_j at the policy that was played, and at the task's policy after the round.
-  double loss_before = kNaN;
-  double loss_after = kNaN;
-  double step_kl = kNaN;
-  double noise_share = kNaN;
-  /// What kept the policies safe; not run for learners without constraints.
-  SafeguardRecord safeguard;
-};
-
-/// How trajectories become a loss, in the same way for every learner.
-struct RoundSettings {
-  BaseLearnerSettings base_learner = default_base_learner();
-  AdaptationSettings adaptation;
-
-  /// eNAC with the advantages that served all families best (docs/learning.md): γ = 0.998, λ = 0.95
-  /// and a baseline fitted twice; trust regions decay as 1 / (1 + visits).
-  static BaseLearnerSettings default_base_learner();
-  void validate() const;
-  bool operator==(const RoundSettings&) const = default;
-};
+/// More parameters than any policy has; a damaged file must not ask for all memory.
+inline constexpr int kMostParameters = 1 << 20;
 
 /// Anything that learns policies for several tasks from their rollouts: ask policy(), play it, tell
 /// observe(). All tasks have the same features and actions. A call that throws, or a round that
@@ -64,7 +28,7 @@ struct RoundSettings {
 class PolicyLearner {
  public:
   PolicyLearner(int features, int actions, const RoundSettings& round);
-  virtual ~PolicyLearner() = default;
+  virtual ~PolicyLearner();
 
   int features() const { return features_; }
   int actions() const { return actions_; }
@@ -103,23 +67,29 @@ class PolicyLearner {
     long visits;
   };
 
-  /// add_task with a safe set, for learners that keep one; null otherwise.
-  void add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma,
-                const SafeSet* safe_set);
+  PolicyLearner(PolicyLearner&&) noexcept;
+  PolicyLearner& operator=(PolicyLearner&&) noexcept;
+
+  /// The first and the last part of add_task, for learners that know more of their tasks.
+  void require_new_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) const;
+  void enter_task(const std::string& id, double sigma);
   /// The place of a task in the order of adding; an unknown one throws InvalidInput.
   int index(std::string_view id) const;
   const std::vector<TaskState>& task_states() const { return tasks_; }
   void restore_tasks(std::vector<TaskState> tasks, long rounds);
   /// Rounds, and the visits to each task, under the learner's own title.
-  void write_visits(StateWriter& writer, const std::string& title) const;
-  void read_visits(StateReader& reader, const std::string& title);
+  void write_visits(StateWriter& writer, std::string_view title) const;
+  void read_visits(StateReader& reader, std::string_view title);
   /// A matrix of the same shape as `matrix` is now.
   static void read_matrix(StateReader& reader, std::string_view name, Eigen::MatrixXd& matrix);
 
  private:
-  virtual void append_task(const Eigen::VectorXd& anchor, const SafeSet* safe_set) = 0;
+  /// Before the task is counted by tasks().
+  virtual void append_task(const Eigen::VectorXd& anchor) = 0;
   /// Must leave everything as it was unless it returns ok.
-  virtual RoundStatus update(int task, const RoundLoss& loss, SafeguardRecord& safeguard) = 0;
+  virtual RoundStatus update(int task, const RoundLoss& loss) = 0;
+  /// What a learner wants to say of the round that update() has just finished.
+  virtual void describe_update(RoundRecord& /*record*/) const {}
   /// How often the policy of this task was improved before, for the base learner's decaying steps.
   /// Where every round improves all policies, this is the number of rounds for each task.
   virtual double visits_before(int /*task*/) const {
@@ -131,7 +101,7 @@ class PolicyLearner {
   int actions_;
   RoundSettings round_;
   GaussianPolicy played_;  // in the round that is being observed
-  BaseLearnerWorkspace workspace_;
+  std::unique_ptr<BaseLearnerWorkspace> workspace_;
   RoundLoss loss_;
   long rounds_ = 0;
   std::vector<TaskState> tasks_;

@@ -267,8 +267,8 @@ void describe_run(const RunSnapshot& snapshot, long since, Json& entry) {
   }
   if (!snapshot.certificates.empty()) {
     entry["spectrum"] = vector_curve(snapshot.certificates, &StoredCertificate::spectrum, since);
-    entry["spectrum"]["p"] = config.learner.projection.p;
-    entry["spectrum"]["q"] = config.learner.projection.q;
+    entry["spectrum"]["p"] = config.learner().projection.p;
+    entry["spectrum"]["q"] = config.learner().projection.q;
   }
   entry["coefficients"] = coefficients_json(run, policies);
 }

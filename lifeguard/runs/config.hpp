@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/runs/config_keys.hpp"
+#include "lifeguard/core/settings.hpp"
+#include "lifeguard/lifelong/method.hpp"
+#include "lifeguard/policy/features.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/family.hpp"
 
@@ -19,14 +19,6 @@ enum class Schedule {
   in_turn,     // 1, 2, …, T, 1, 2, …
   random,      // drawn uniformly, from the run's seed
   first_only,  // always the first
-};
-
-/// How large a method's steps are. Each method has its own, since each may be tuned.
-struct StepTuning {
-  double trust_region_per_step = AdaptationSettings{}.trust_region_per_step;
-  double step_decay = RoundSettings::default_base_learner().step.decay;
-  double sure_noise_share = AdaptationSettings{}.sure_noise_share;
-  double newton_limit = AdaptationSettings{}.newton_limit;
 };
 
 /// A method under another name with some keys set, for comparisons:
@@ -67,13 +59,15 @@ struct ExperimentConfig {
   /// docs/safe_sets.md.
   std::string safe_set_toml;
 
-  /// Common to all methods but for what StepTuning holds.
+  /// What every method's policies see of the state.
+  Features features;
+  /// How trajectories become losses: what all methods share. Each method's settings hold it too.
   RoundSettings round;
-  LearnerSettings learner;
-  bool cross_validate_k = false;  // in place of learner.basis_size
-  StepTuning learner_steps, pg_steps, pg_ella_steps, shared_steps;
-  int pg_extra_trajectories = 50;
-  PgEllaSettings pg_ella;
+  /// The settings of every method.
+  Methods settings;
+
+  LearnerSettings& learner() { return std::get<LearnerSettings>(settings); }
+  const LearnerSettings& learner() const { return std::get<LearnerSettings>(settings); }
 
   /// What the file said, to be stored with a run: the file's name and text, and the overrides.
   std::string source;
@@ -81,11 +75,8 @@ struct ExperimentConfig {
   std::vector<std::string> overrides;
 };
 
-/// The four methods of the library.
-std::vector<std::string> method_names();
-
 /// Every key but [family] and [safe_set], which have readers of their own.
-void visit_keys(KeyVisitor& visitor, ExperimentConfig& config);
+void visit_keys(SettingVisitor& visitor, ExperimentConfig& config);
 
 /// `overrides` are "key=value" with a dotted key, e.g. "learner.k=4"; a value that is not TOML is
 /// taken as text. Throws InvalidInput naming file, line, key, value and rule; unknown keys are

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
@@ -15,6 +16,7 @@
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {
@@ -28,7 +30,7 @@ std::string located(const toml::node& node, std::string_view key) {
 }
 
 /// Takes the values out of a table; what nobody asked for is unknown.
-class ConfigReader : public KeyVisitor {
+class ConfigReader : public SettingVisitor {
  public:
   ConfigReader(const toml::table& root, std::string source)
       : root_(root), source_(std::move(source)) {}
@@ -75,20 +77,20 @@ class ConfigReader : public KeyVisitor {
       value = *node->value<std::string>();
     }
   }
-  void choice(std::string_view key, int& value, const std::vector<std::string>& choices,
+  void choice(std::string_view key, int& value, std::span<const std::string_view> choices,
               std::string_view /*meaning*/) override {
     if (const toml::node* node = find(key)) {
       value = static_cast<int>(place(*node, key, choices));
     }
   }
-  void choices(std::string_view key, std::vector<std::string>& values,
-               const std::vector<std::string>& known, std::string_view /*meaning*/) override {
+  void list(std::string_view key, std::vector<std::string>& values,
+            std::span<const std::string_view> known, std::string_view /*meaning*/) override {
     if (const toml::node* node = find(key)) {
       require(node->is_array() && !node->as_array()->empty(), located(*node, path(key)),
               text_of(*node), "must be a list that is not empty");
       values.clear();
       for (const toml::node& entry : *node->as_array()) {
-        values.push_back(known[place(entry, key, known)]);
+        values.emplace_back(known[place(entry, key, known)]);
         require(std::count(values.begin(), values.end(), values.back()) == 1,
                 located(entry, path(key)), text_of(entry), "must not appear twice");
       }
@@ -122,7 +124,7 @@ class ConfigReader : public KeyVisitor {
     return table_ == nullptr ? nullptr : table_->get(key);
   }
   std::size_t place(const toml::node& node, std::string_view key,
-                    const std::vector<std::string>& choices) const {
+                    std::span<const std::string_view> choices) const {
     const auto value = node.value<std::string>();
     const auto found =
         node.is_string() ? std::find(choices.begin(), choices.end(), *value) : choices.end();
@@ -177,7 +179,7 @@ std::vector<Variant> read_variants(const toml::table& root) {
     const std::string path = fmt::format("variants.{}", name.str());
     require(entry.is_table(), located(entry, path), text_of(entry), "must be a table");
     Variant variant{std::string(name.str()), "learner", {}};
-    const std::vector<std::string> methods = method_names();
+    const std::vector<std::string_view> methods = method_names();
     require(std::find(methods.begin(), methods.end(), variant.name) == methods.end(),
             located(entry, path), variant.name, "must not be the name of a method");
     for (const auto& [key, value] : *entry.as_table()) {
@@ -239,11 +241,8 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
   const Task first = config.family.draw(static_cast<std::uint64_t>(config.seed), 0);
   try {
     config.round.validate();
-    LearnerSettings learner = config.learner;
-    learner.validate(first.states() * first.actions());
-    const ProjectionSettings& projection = config.learner.projection;
-    require(projection.p < projection.q, "projection.p", projection.p, "must be less than q");
-    config.pg_ella.validate(first.states() * first.actions());
+    const int parameters = first.actions() * feature_count(first, config.features);
+    for_each_method(config.settings, [&](const auto& method) { method.validate(parameters); });
     if (const toml::node* set = root.get("safe_set")) {
       require(set->is_table(), "safe_set", text_of(*set), "must be a table");
       config.safe_set_toml = fmt::format("{}", text_of(*set->as_table()));
@@ -275,11 +274,14 @@ ExperimentConfig configuration_of(const ExperimentConfig& config, const std::str
 }
 
 SafeSet safe_set_of(const ExperimentConfig& config, const Task& task) {
-  if (config.safe_set_toml.empty()) return SafeSet(task.states() * task.actions());
+  if (config.safe_set_toml.empty()) {
+    return SafeSet(task.actions() * feature_count(task, config.features));
+  }
   SafeSetContext context;
   context.actions = task.actions();
   context.goal = task.settings.goal;
-  context.lqr = parameters_from_gains(lqr_gains(task));
+  context.features = config.features;
+  context.lqr = parameters_from_gains(lqr_policy_gains(task, config.features));
   if (const auto* mass = std::get_if<MassSpring>(&task.system)) {
     context.plant = MassStability{};
     context.plant->spring_newtons_per_metre = mass->spring_newtons_per_metre;

@@ -10,7 +10,7 @@
 namespace lifeguard {
 namespace {
 
-class ReferenceWriter : public KeyVisitor {
+class ReferenceWriter : public SettingVisitor {
  public:
   void section(std::string_view name, std::string_view meaning) override {
     page += fmt::format(
@@ -31,13 +31,13 @@ class ReferenceWriter : public KeyVisitor {
   void text(std::string_view key, std::string& value, std::string_view meaning) override {
     row(key, fmt::format("\"{}\"", value), "", "text", meaning);
   }
-  void choice(std::string_view key, int& value, const std::vector<std::string>& choices,
+  void choice(std::string_view key, int& value, std::span<const std::string_view> choices,
               std::string_view meaning) override {
     row(key, fmt::format("\"{}\"", choices[static_cast<std::size_t>(value)]), "",
         fmt::format("one of \"{}\"", fmt::join(choices, "\", \"")), meaning);
   }
-  void choices(std::string_view key, std::vector<std::string>& values,
-               const std::vector<std::string>& known, std::string_view meaning) override {
+  void list(std::string_view key, std::vector<std::string>& values,
+            std::span<const std::string_view> known, std::string_view meaning) override {
     row(key, fmt::format("[\"{}\"]", fmt::join(values, "\", \"")), "",
         fmt::format("list of \"{}\"", fmt::join(known, "\", \"")), meaning);
   }
@@ -51,7 +51,7 @@ class ReferenceWriter : public KeyVisitor {
   }
 };
 
-class ValueLister : public KeyVisitor {
+class ValueLister : public SettingVisitor {
  public:
   void section(std::string_view name, std::string_view /*meaning*/) override { section_ = name; }
   void number(std::string_view key, double& value, const Range&, std::string_view,
@@ -68,20 +68,20 @@ class ValueLister : public KeyVisitor {
   void text(std::string_view key, std::string& value, std::string_view) override {
     add(key, value);
   }
-  void choice(std::string_view key, int& value, const std::vector<std::string>& choices,
+  void choice(std::string_view key, int& value, std::span<const std::string_view> choices,
               std::string_view) override {
-    add(key, choices[static_cast<std::size_t>(value)]);
+    add(key, std::string(choices[static_cast<std::size_t>(value)]));
   }
-  void choices(std::string_view key, std::vector<std::string>& values,
-               const std::vector<std::string>&, std::string_view) override {
+  void list(std::string_view key, std::vector<std::string>& values,
+            std::span<const std::string_view>, std::string_view) override {
     add(key, fmt::format("{}", fmt::join(values, ", ")));
   }
 
-  std::vector<std::pair<std::string, std::string>> list;
+  std::vector<std::pair<std::string, std::string>> pairs;
 
  private:
   void add(std::string_view key, std::string value) {
-    list.emplace_back(fmt::format("{}.{}", section_, key), std::move(value));
+    pairs.emplace_back(fmt::format("{}.{}", section_, key), std::move(value));
   }
   std::string section_;
 };
@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, std::string>> effective_values(const Experime
   ExperimentConfig copy = config;
   ValueLister lister;
   visit_keys(lister, copy);
-  return lister.list;
+  return lister.pairs;
 }
 
 }  // namespace lifeguard

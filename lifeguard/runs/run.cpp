@@ -130,6 +130,7 @@ const RoundOutcome& Run::play() {
   RolloutSettings rollouts;
   rollouts.trajectories = batch_size(config_);
   rollouts.steps = config_.steps;
+  rollouts.features = config_.features;
   rollouts.seed = run_seed(config_, SeedOf::round, static_cast<std::uint64_t>(round));
   const auto rollout_start = Clock::now();
   rollout(task, policy, rollouts, batch_);

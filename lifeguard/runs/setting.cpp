@@ -1,12 +1,15 @@
 #include "lifeguard/runs/setting.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/cross_validation.hpp"
-#include "lifeguard/lifelong/independent.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/lifelong/shared.hpp"
+#include "lifeguard/lifelong/method.hpp"
+#include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -17,15 +20,6 @@ namespace {
 /// property of the family.
 constexpr std::uint64_t kMeanSeed = 12345;
 constexpr int kMeanDraws = 100;
-
-RoundSettings round_settings(const ExperimentConfig& config, const StepTuning& steps) {
-  RoundSettings round = config.round;
-  round.adaptation.trust_region_per_step = steps.trust_region_per_step;
-  round.adaptation.sure_noise_share = steps.sure_noise_share;
-  round.adaptation.newton_limit = steps.newton_limit;
-  round.base_learner.step.decay = steps.step_decay;
-  return round;
-}
 
 /// Without any feedback a quadrotor that explores drifts and tumbles before it has learnt anything.
 double start_share(const ExperimentConfig& config) {
@@ -39,14 +33,21 @@ Setting draw_setting(const ExperimentConfig& config) {
   Setting setting;
   setting.tasks = config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks);
   const Task& first = setting.tasks.front();
-  Eigen::MatrixXd gains = Eigen::MatrixXd::Zero(first.actions(), first.states());
+  Eigen::MatrixXd gains =
+      Eigen::MatrixXd::Zero(first.actions(), feature_count(first, config.features));
   if (const double share = start_share(config); share > 0) {
     for (const Task& task : config.family.draw_many(kMeanSeed, kMeanDraws)) {
-      gains += share / kMeanDraws * lqr_gains(task);
+      gains += share / kMeanDraws * lqr_policy_gains(task, config.features);
     }
   }
   setting.start = parameters_from_gains(gains);
-  for (const Task& task : setting.tasks) setting.safe_sets.push_back(safe_set_of(config, task));
+  for (const Task& task : setting.tasks) {
+    const SafeSet& set = setting.safe_sets.emplace_back(safe_set_of(config, task));
+    FirstPolicy& first_policy = setting.first.emplace_back();
+    first_policy.replaced = why_not_safe(set, setting.start);
+    first_policy.parameters =
+        first_policy.replaced.empty() ? setting.start : choose_anchor(set).parameters;
+  }
   return setting;
 }
 
@@ -83,7 +84,9 @@ std::string base_method(const ExperimentConfig& config) {
 }
 
 int batch_size(const ExperimentConfig& config) {
-  return config.trajectories + (base_method(config) == "pg" ? config.pg_extra_trajectories : 0);
+  const bool pg = base_method(config) == IndependentSettings::kMethod;
+  return config.trajectories +
+         (pg ? std::get<IndependentSettings>(config.settings).extra_trajectories : 0);
 }
 
 namespace {
@@ -104,6 +107,7 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
       RolloutSettings rollouts;
       rollouts.trajectories = config.trajectories;
       rollouts.steps = config.steps;
+      rollouts.features = config.features;
       rollouts.seed = derive_seed(run_seed(config, SeedOf::cross_validation, t + 1),
                                   static_cast<std::uint64_t>(round));
       rollout(drawn[t], policy, rollouts, out);
@@ -113,7 +117,8 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
   CrossValidationSettings validation;
   for (int k = setting.parameters(); k >= 1; k /= 2) validation.basis_sizes.push_back(k);
   const Task& first = drawn.front();
-  return cross_validate_basis_size(first.states(), first.actions(), settings, tasks, validation)
+  return cross_validate_basis_size(feature_count(first, config.features), first.actions(), settings,
+                                   tasks, validation)
       .basis_size;
 }
 
@@ -121,40 +126,49 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
 
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config,
                                             const Setting& setting) {
-  const int features = setting.tasks.front().states();
-  const int actions = setting.tasks.front().actions();
+  Methods methods = config.settings;
   const std::string method = base_method(config);
-  if (method == "learner") {
-    LearnerSettings settings = config.learner;
-    settings.round = round_settings(config, config.learner_steps);
-    if (config.cross_validate_k) settings.basis_size = cross_validated_k(config, setting, settings);
-    auto learner = std::make_unique<Learner>(features, actions, settings);
-    for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-      const Task& task = setting.tasks[t];
-      if (setting.constrained()) {
-        learner->add_task(task.name, setting.safe_sets[t], task.settings.sigma, setting.start);
-      } else {
-        learner->add_task(task.name, setting.start, task.settings.sigma);
-      }
+  LearnerSettings& settings = std::get<LearnerSettings>(methods);
+  if (method == LearnerSettings::kMethod && settings.cross_validate_k) {
+    settings.k = cross_validated_k(config, setting, settings);
+  }
+  const Task& first = setting.tasks.front();
+  std::unique_ptr<PolicyLearner> learner =
+      make_learner(methods, method, feature_count(first, config.features), first.actions());
+  auto* safe = dynamic_cast<Learner*>(learner.get());
+  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
+    const Task& task = setting.tasks[t];
+    if (safe != nullptr && setting.constrained()) {
+      const FirstPolicy& first_policy = setting.first[t];
+      // A share that somebody asked for is kept or refused.
+      require(config.start_lqr_share < 0 || first_policy.replaced.empty(),
+              "experiment.start_lqr_share", config.start_lqr_share,
+              fmt::format("must give strictly safe first policies; that of {} {}", task.name,
+                          first_policy.replaced));
+      safe->add_task(task.name, setting.safe_sets[t], task.settings.sigma,
+                     first_policy.parameters.size() > 0 ? std::optional(first_policy.parameters)
+                                                        : std::nullopt);
+    } else {
+      learner->add_task(task.name, setting.start, task.settings.sigma);
     }
-    return learner;
-  }
-  std::unique_ptr<PolicyLearner> learner;
-  if (method == "pg") {
-    learner = std::make_unique<IndependentLearner>(features, actions,
-                                                   round_settings(config, config.pg_steps));
-  } else if (method == "shared") {
-    learner = std::make_unique<SharedLearner>(features, actions,
-                                              round_settings(config, config.shared_steps));
-  } else {
-    PgEllaSettings settings = config.pg_ella;
-    settings.round = round_settings(config, config.pg_ella_steps);
-    learner = std::make_unique<PgElla>(features, actions, settings);
-  }
-  for (const Task& task : setting.tasks) {
-    learner->add_task(task.name, setting.start, task.settings.sigma);
   }
   return learner;
+}
+
+std::string replaced_first_policies(const Setting& setting) {
+  std::size_t count = 0;
+  std::string example;
+  for (std::size_t t = 0; t < setting.first.size(); ++t) {
+    if (setting.first[t].replaced.empty()) continue;
+    if (count++ == 0) {
+      example = fmt::format("that of {} {}", setting.tasks[t].name, setting.first[t].replaced);
+    }
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} tasks cannot begin with the configuration's first policy: {}; they begin with the "
+      "origin, or the centre of their safe set, instead",
+      count, setting.first.size(), example);
 }
 
 double evaluation_cost(const ExperimentConfig& config, const Task& task,
@@ -162,6 +176,7 @@ double evaluation_cost(const ExperimentConfig& config, const Task& task,
   RolloutSettings rollouts;
   rollouts.trajectories = config.start_states;
   rollouts.steps = config.steps;
+  rollouts.features = config.features;
   rollouts.seed = run_seed(config, SeedOf::evaluation);
   return evaluate(task, GaussianPolicy::from_parameters(alpha, task.actions(), 0.0), rollouts)
       .mean_cost;

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lifeguard/lifelong/policy_learner.hpp"
@@ -12,11 +13,19 @@
 
 namespace lifeguard {
 
+/// What a safe learner begins with: the configuration's first policy where that is strictly safe,
+/// else one that is. `replaced` then says why, with numbers.
+struct FirstPolicy {
+  Eigen::VectorXd parameters;  // empty if the safe set has no strictly safe policy
+  std::string replaced;
+};
+
 /// What a configuration and a seed stand for: a pure function of both.
 struct Setting {
   std::vector<Task> tasks;
   std::vector<SafeSet> safe_sets;  // one for each task; without rows if there are no constraints
-  Eigen::VectorXd start;           // the initial policy of every task
+  Eigen::VectorXd start;           // the first policy of every task, as the configuration says
+  std::vector<FirstPolicy> first;  // of the safe learner, one for each task
 
   int parameters() const { return static_cast<int>(start.size()); }
   bool constrained() const { return !safe_sets.empty() && safe_sets[0].rows() > 0; }
@@ -49,6 +58,9 @@ std::string base_method(const ExperimentConfig& config);
 
 /// Trajectories of a round.
 int batch_size(const ExperimentConfig& config);
+
+/// What to tell a user whose first policies were replaced; empty if none was.
+std::string replaced_first_policies(const Setting& setting);
 
 /// The noise-free cost of a policy from the run's fixed start states.
 double evaluation_cost(const ExperimentConfig& config, const Task& task,

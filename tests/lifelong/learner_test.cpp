@@ -1,4 +1,5 @@
 #include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/alternating_rule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ std::vector<LearnerSettings> all_updates() {
   std::vector<LearnerSettings> list;
   for (const int basis_size : {0, 2}) {
     LearnerSettings settings;
-    settings.basis_size = basis_size;
+    settings.k = basis_size;
     settings.projection.mode = ProjectionMode::none;
     list.push_back(settings);
     settings.update = UpdateRule::alternating;
@@ -72,7 +73,7 @@ Learner practised(const LearnerSettings& settings, int rounds) {
 
 TEST(Learner, StartsAtTheAnchorsWithADiagonalBasis) {
   LearnerSettings settings;
-  settings.basis_size = 4;
+  settings.k = 4;
   settings.zeta = 0.7;
   Learner learner(kFeatures, kActions, settings);
   const Eigen::VectorXd anchor = Eigen::VectorXd::LinSpaced(kParameters, 1, 2);
@@ -80,8 +81,7 @@ TEST(Learner, StartsAtTheAnchorsWithADiagonalBasis) {
   const GaussianPolicy policy = learner.policy("a");
   EXPECT_EQ(policy.parameters(), anchor);
   EXPECT_EQ(policy.sigma(), 0.3);
-  EXPECT_EQ(learner.knowledge().basis,
-            0.7 * Eigen::MatrixXd::Identity(kParameters, settings.basis_size));
+  EXPECT_EQ(learner.knowledge().basis, 0.7 * Eigen::MatrixXd::Identity(kParameters, settings.k));
 }
 
 TEST(Learner, ANewTaskStartsAtTheMeanOfTheKnownCoefficients) {
@@ -100,7 +100,7 @@ TEST(Learner, LearnsEveryTasksTarget) {
       const double error = (learner.policy(task_name(t)).parameters().array() - t).matrix().norm();
       // Targets scatter by 0.1 in each of 6 entries; tasks are 1 apart in each.
       EXPECT_LT(error, 0.7) << t << " " << static_cast<int>(settings.alternation.step)
-                            << settings.alternation.all_coefficients << settings.basis_size
+                            << settings.alternation.all_coefficients << settings.k
                             << static_cast<int>(settings.update);
     }
   }
@@ -266,19 +266,28 @@ TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
   EXPECT_EQ(test_support::allocation_count(), before);
 }
 
-TEST(Learner, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
+TEST(AlternatingRule, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
   LearnerSettings settings;
   settings.update = UpdateRule::alternating;
   for (const double memory : {0.0, 0.5, 1.0}) {
     settings.memory = memory;
-    Learner learner(kFeatures, kActions, settings);
-    learner.add_task("a", Eigen::VectorXd::Zero(kParameters), 1.0);
+    AlternatingRule rule(settings, kFeatures, kActions);
+    Knowledge knowledge(kParameters, kParameters, 1.0);
+    knowledge.add_task(Eigen::VectorXd::Zero(kParameters));
+    rule.add_task(knowledge.anchors.col(0));
+    const std::vector<SafeSet> sets = {SafeSet(kParameters)};
     Draws draws(3);
     const RoundLoss first = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
     const RoundLoss second = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
-    learner.observe("a", first);
-    learner.observe("a", second);
-    const SummedLoss& sum = learner.losses()[0];
+    long rounds = 0;
+    for (const RoundLoss* loss : {&first, &second}) {
+      const LearningRound round{0, *loss, rounds++, knowledge, sets};
+      Knowledge next = knowledge;
+      ASSERT_EQ(rule.solve(round, next), RoundStatus::ok);
+      rule.accept(round);
+      knowledge = next;
+    }
+    const SummedLoss& sum = rule.losses()[0];
     EXPECT_LT((sum.curvature - (memory * first.curvature + second.curvature)).norm(), 1e-12);
     // The gradient of the sum is the sum of the gradients.
     const Eigen::VectorXd alpha = draws.normals(kParameters, 1);

@@ -98,7 +98,7 @@ TEST(PgElla, LassoMeetsItsOptimalityConditions) {
 TEST(PgElla, BasisMinimisesTheExpansionsOfAllObservedTasks) {
   Draws draws(4);
   PgEllaSettings settings;
-  settings.basis_size = 4;
+  settings.k = 4;
   settings.lambda = 0.1;
   PgElla ella(kFeatures, kActions, settings);
   std::vector<Eigen::VectorXd> anchors;

@@ -74,7 +74,7 @@ std::vector<LearnerSettings> safe_settings() {
       for (const UpdateRule update : {UpdateRule::linearised, UpdateRule::alternating}) {
         LearnerSettings settings;
         settings.projection.mode = mode;
-        settings.basis_size = basis_size;
+        settings.k = basis_size;
         settings.update = update;
         settings.alternation.alternations = 2;
         list.push_back(settings);
@@ -133,7 +133,7 @@ TEST(Safeguard, StaysSafeWhenEverySolverStepFails) {
     for (const ProjectionMode mode : {ProjectionMode::exact, ProjectionMode::paper}) {
       Draws draws(9);
       LearnerSettings settings;
-      settings.basis_size = 2;
+      settings.k = 2;
       settings.projection.mode = mode;
       Learner learner(kFeatures, kActions, settings);
       learner.inject_faults([fault](ProjectionStage) { return fault; });
@@ -153,7 +153,7 @@ TEST(Safeguard, StaysSafeWhenEverySolverStepFails) {
 TEST(Safeguard, TheSpectrumStaysWithinItsLimitsWithoutConstraintsIfAsked) {
   Draws draws(6);
   LearnerSettings settings;
-  settings.basis_size = 2;
+  settings.k = 2;
   settings.update = UpdateRule::alternating;
   settings.projection.mode = ProjectionMode::none;
   settings.projection.none_limits_spectrum = true;
@@ -232,7 +232,7 @@ TEST(Safeguard, AWiderSetLeavesThePolicyWhereItIs) {
 TEST(Safeguard, SavedLearnersComeBackWithTheirConstraints) {
   Draws draws(8);
   LearnerSettings settings;
-  settings.basis_size = 3;
+  settings.k = 3;
   Learner learner(kFeatures, kActions, settings);
   for (int t = 0; t < 3; ++t) learner.add_task(task_name(t), random_set(draws, 40.0), 0.5);
   for (int round = 0; round < 20; ++round) {

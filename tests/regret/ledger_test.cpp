@@ -1,4 +1,5 @@
 #include "lifeguard/regret/ledger.hpp"
+#include "lifeguard/base_learners/base_learner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -46,12 +46,12 @@ TEST(Config, AValueReachesItsSetting) {
       "test.toml", {"pg_ella.lambda=0.5", "experiment.name=some name"});
   EXPECT_EQ(config.rounds, 7);
   EXPECT_EQ(config.schedule, Schedule::random);
-  EXPECT_EQ(config.learner.basis_size, 2);
-  EXPECT_EQ(config.learner.update, UpdateRule::alternating);
-  EXPECT_EQ(config.learner.projection.mode, ProjectionMode::none);
-  EXPECT_EQ(config.pg_steps.step_decay, 0.25);
+  EXPECT_EQ(config.learner().k, 2);
+  EXPECT_EQ(config.learner().update, UpdateRule::alternating);
+  EXPECT_EQ(config.learner().projection.mode, ProjectionMode::none);
+  EXPECT_EQ(std::get<IndependentSettings>(config.settings).round.base_learner.step.decay, 0.25);
   EXPECT_EQ(config.round.base_learner.step.rule, StepRule::line_search);
-  EXPECT_EQ(config.pg_ella.lambda, 0.5);
+  EXPECT_EQ(std::get<PgEllaSettings>(config.settings).lambda, 0.5);
   EXPECT_EQ(config.name, "some name");
 }
 
@@ -91,10 +91,10 @@ TEST(Config, VariantsAreMethodsWithSomeKeysSet) {
                            "[experiment]\nmethods = [\"ours-3\", \"pg\"]\n";
   const ExperimentConfig config = parse_config(text, "test.toml");
   const ExperimentConfig ours = configuration_of(config, "ours-3", 5);
-  EXPECT_EQ(ours.learner.basis_size, 1);
+  EXPECT_EQ(ours.learner().k, 1);
   EXPECT_EQ(ours.seed, 5);
   EXPECT_EQ(base_method(ours), "learner");
-  EXPECT_EQ(configuration_of(config, "pg", 5).learner.basis_size, 0);
+  EXPECT_EQ(configuration_of(config, "pg", 5).learner().k, 0);
   EXPECT_THAT(error_of(std::string(kMass) + "[variants.pg]\nmethod = \"learner\"\n"),
               testing::HasSubstr("must not be the name of a method"));
 }

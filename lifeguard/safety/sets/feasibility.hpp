@@ -63,7 +63,7 @@ FeasibilityResult check_feasibility(const SafeSet& set);
 enum class BoundednessStatus {
   not_run,
   bounded,
-  /// The set, if not empty, has no end along `direction`.
+  /// The set, if not empty, is unbounded along `direction`.
   unbounded,
 };
 

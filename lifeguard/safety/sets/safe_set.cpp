@@ -169,6 +169,21 @@ bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& paramete
   return !set.has_slack_limit() || square <= set.slack_limit() * set.slack_limit();
 }
 
+std::string why_not_safe(const SafeSet& set, const Eigen::VectorXd& parameters) {
+  for (Eigen::Index i = 0; i < parameters.size(); ++i) {
+    if (!std::isfinite(parameters(i))) {
+      return fmt::format("has {} as parameter {}", parameters(i), i);
+    }
+  }
+  const Margins found = margins(set, parameters);
+  if (found.worst() > 0) return "";
+  const int row = found.worst_row();
+  if (row >= 0 && found.rows(row) <= found.slack) {
+    return fmt::format("breaks \"{}\" by {:.4g}", set.name(row), -found.rows(row));
+  }
+  return fmt::format("exceeds the slack limit {:.4g} by {:.4g}", set.slack_limit(), -found.slack);
+}
+
 bool strictly_safe(const SafeSet& set, const Eigen::VectorXd& parameters) {
   return parameters.allFinite() && margins(set, parameters).worst() > 0;
 }

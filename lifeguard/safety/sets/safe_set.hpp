@@ -75,6 +75,9 @@ bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& paramete
 /// Whether α is proven to lie strictly inside: every margin's lower bound is above 0.
 bool strictly_safe(const SafeSet& set, const Eigen::VectorXd& parameters);
 
+/// Why α is not strictly_safe, with numbers: "breaks "gain 2 ≤ 3" by 0.4". Empty if it is.
+std::string why_not_safe(const SafeSet& set, const Eigen::VectorXd& parameters);
+
 /// b' = b - A ᾱ rounded down, for the set as seen from an anchor: A x ≤ b' implies A (ᾱ + x) ≤ b.
 Eigen::VectorXd limits_from_anchor(const SafeSet& set, const Eigen::VectorXd& anchor);
 

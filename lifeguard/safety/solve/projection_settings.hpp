@@ -2,6 +2,8 @@
 
 namespace lifeguard {
 
+class SettingVisitor;
+
 enum class ProjectionMode {
   exact,  // alternating exact L- and S-steps
   paper,  // the paper's semi-definite program for LᵀL, then the S-step
@@ -31,6 +33,9 @@ struct ProjectionSettings {
   /// Whether mode none keeps p and q all the same.
   bool none_limits_spectrum = false;
 
+  void visit(SettingVisitor& visitor);
+  /// Also what no single setting can tell: p < q.
+  void validate() const;
   bool operator==(const ProjectionSettings&) const = default;
 };
 

@@ -1,0 +1,19 @@
+#include "lifeguard/lifelong/learning_rule.hpp"
+
+#include "lifeguard/lifelong/alternating_rule.hpp"
+#include "lifeguard/lifelong/linearised_rule.hpp"
+
+namespace lifeguard {
+
+std::unique_ptr<LearningRule> make_learning_rule(const LearnerSettings& settings, int features,
+                                                 int actions) {
+  switch (settings.update) {
+    case UpdateRule::linearised:
+      return std::make_unique<LinearisedRule>(settings, features, actions);
+    case UpdateRule::alternating:
+      return std::make_unique<AlternatingRule>(settings, features, actions);
+  }
+  return nullptr;
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/independent.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/pg_ella.hpp"
+#include "lifeguard/lifelong/shared.hpp"
+
+namespace lifeguard {
+
+/// Every method of the library, by its settings. To add one, write its file and its name here. The
+/// settings of a method have
+///   static constexpr std::string_view kMethod;     its name in configurations
+///   RoundSettings round;                           how its trajectories become losses
+///   void visit(SettingVisitor&);                   its tables in a configuration
+///   void validate(int parameters) const;
+///   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+using Methods = std::tuple<LearnerSettings, IndependentSettings, PgEllaSettings, SharedSettings>;
+
+/// Calls `visitor` with the settings of every method in turn.
+template <typename MethodsOrConst, typename Visitor>
+void for_each_method(MethodsOrConst& methods, const Visitor& visitor) {
+  std::apply([&](auto&... settings) { (visitor(settings), ...); }, methods);
+}
+
+/// Their names in the order of the list.
+inline std::vector<std::string_view> method_names() {
+  std::vector<std::string_view> names;
+  const Methods methods;
+  for_each_method(methods, [&](const auto& settings) { names.push_back(settings.kMethod); });
+  return names;
+}
+
+/// Calls `visitor` with the settings of the method of this name; throws InvalidInput if there is
+/// none.
+template <typename MethodsOrConst, typename Visitor>
+void visit_method(MethodsOrConst& methods, std::string_view name, const Visitor& visitor) {
+  bool found = false;
+  for_each_method(methods, [&](auto& settings) {
+    if (settings.kMethod != name) return;
+    found = true;
+    visitor(settings);
+  });
+  require(found, "method", name, "must be a method of this library");
+}
+
+/// A new learner of the method of this name, without tasks.
+inline std::unique_ptr<PolicyLearner> make_learner(const Methods& methods, std::string_view name,
+                                                   int features, int actions) {
+  std::unique_ptr<PolicyLearner> learner;
+  visit_method(methods, name,
+               [&](const auto& settings) { learner = settings.make(features, actions); });
+  return learner;
+}
+
+}  // namespace lifeguard

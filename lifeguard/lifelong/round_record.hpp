@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+
+#include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
+
+namespace lifeguard {
+
+enum class RoundStatus {
+  not_run,
+  /// The round was learnt from.
+  ok,
+  /// The round's data gave no direction (RoundLossStatus::no_signal); it counts as a visit.
+  no_signal,
+  /// A linear system of the update was singular to working precision; the learner is what it was
+  /// before the round.
+  singular,
+};
+
+/// What happened in one round.
+struct RoundRecord {
+  RoundStatus status = RoundStatus::not_run;
+  RoundLossStatus loss_status = RoundLossStatus::not_run;
+  std::string_view task;  // valid as long as the learner
+  long round = 0;         // counts from 1
+  long visit = 0;         // to this task, counts from 1
+  double mean_cost = kNaN;
+  /// l_j at the policy that was played, and at the task's policy after the round.
+  double loss_before = kNaN;
+  double loss_after = kNaN;
+  double step_kl = kNaN;
+  double noise_share = kNaN;
+  /// What kept the policies safe; not run for learners without constraints.
+  SafeguardRecord safeguard;
+};
+
+}  // namespace lifeguard

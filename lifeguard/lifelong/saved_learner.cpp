@@ -1,0 +1,122 @@
+// A learner as text, and back: Learner::save, load and read_state.
+
+#include <fmt/format.h>
+
+#include <istream>
+#include <ostream>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/settings.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/learning_rule.hpp"
+#include "lifeguard/safety/sets/saved_safe_set.hpp"
+
+namespace lifeguard {
+namespace {
+
+constexpr const char* kFormat = "lifeguard learner 3";
+
+void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
+  settings.round.visit_base_learner(visitor);
+  settings.visit(visitor);
+}
+
+}  // namespace
+
+void Learner::save(std::ostream& out) const {
+  StateWriter writer(out);
+  writer.field("format", std::string(kFormat));
+  writer.field("features", features());
+  writer.field("actions", actions());
+  LearnerSettings settings = settings_;
+  SettingSaver saver(writer);
+  visit_all(saver, settings);
+  writer.field("rounds", rounds());
+  writer.field("tasks", tasks());
+  writer.field("basis", knowledge_.basis);
+  writer.field("coefficients", knowledge_.coefficients);
+  writer.field("anchors", knowledge_.anchors);
+  for (int t = 0; t < tasks(); ++t) {
+    writer.field("task", task_states()[t].id);
+    writer.field("sigma", task_states()[t].sigma);
+    writer.field("visits", task_states()[t].visits);
+    rule_->save_task(t, writer);
+    write_safe_set(writer, safe_sets()[t]);
+  }
+}
+
+Learner Learner::load(std::istream& in) {
+  StateReader reader(in);
+  std::string format;
+  reader.field("format", format);
+  require(format == kFormat, "format", format, fmt::format("must be \"{}\"", kFormat));
+  int features = 0;
+  int actions = 0;
+  reader.field("features", features);
+  reader.field("actions", actions);
+  require(features >= 1 && actions >= 1 && features <= kMostParameters / actions, "features",
+          features, fmt::format("must be at least 1, with at most {} parameters", kMostParameters));
+  LearnerSettings settings;
+  SettingLoader loader(reader);
+  visit_all(loader, settings);
+  Learner learner(features, actions, settings);
+  long rounds = 0;
+  int tasks = 0;
+  reader.field("rounds", rounds);
+  reader.field("tasks", tasks);
+  require(rounds >= 0, "rounds", static_cast<double>(rounds), "must not be negative");
+  require(tasks >= 0, "tasks", tasks, "must not be negative");
+  Knowledge knowledge;
+  reader.field("basis", knowledge.basis);
+  reader.field("coefficients", knowledge.coefficients);
+  reader.field("anchors", knowledge.anchors);
+  knowledge.validate();
+  require_size("basis (rows)", knowledge.parameters(), learner.parameters());
+  require_size("basis (columns)", knowledge.basis_size(), settings.columns(learner.parameters()));
+  require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  std::vector<TaskState> states;
+  for (int t = 0; t < tasks; ++t) {
+    TaskState& state = states.emplace_back();
+    reader.field("task", state.id);
+    reader.field("sigma", state.sigma);
+    reader.field("visits", state.visits);
+    require_positive("sigma", state.sigma);
+    require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
+    learner.rule_->load_task(reader);
+    learner.safeguard_.add_task(read_safe_set(reader, learner.parameters()),
+                                knowledge.anchors.col(t));
+  }
+  learner.restore_tasks(std::move(states), rounds);
+  if (settings.projection.mode != ProjectionMode::none) {
+    const Certificate certificate = learner.safeguard_.certify(knowledge);
+    for (int t = 0; t < tasks; ++t) {
+      require(certificate.tasks[t].safe(), fmt::format("policy of task {}", t), "unsafe",
+              fmt::format("must obey \"{}\"", certificate.tasks[t].worst_row_name));
+    }
+    require(certificate.spectrum_holds, "basis", "spectrum", "must lie between p and q");
+  }
+  learner.knowledge_ = knowledge;
+  learner.next_ = std::move(knowledge);
+  return learner;
+}
+
+void Learner::read_state(std::istream& in) {
+  Learner loaded = load(in);
+  require(loaded.settings_ == settings_, "saved settings", "of another learner",
+          "must be those of this learner");
+  require(loaded.features() == features() && loaded.actions() == actions(), "saved policies",
+          fmt::format("{} features, {} actions", loaded.features(), loaded.actions()),
+          fmt::format("must have {} features and {} actions", features(), actions()));
+  require_size("saved tasks", loaded.tasks(), tasks());
+  for (int t = 0; t < tasks(); ++t) {
+    const std::string& id = task_states()[t].id;
+    require(loaded.task_states()[t].id == id, "saved task", loaded.task_states()[t].id,
+            fmt::format("must be \"{}\"", id));
+    require(loaded.safe_sets()[t] == safe_sets()[t], fmt::format("saved safe set of \"{}\"", id),
+            "another set", "must be the one this learner has");
+  }
+  *this = std::move(loaded);
+}
+
+}  // namespace lifeguard
