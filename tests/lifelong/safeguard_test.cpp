@@ -252,6 +252,37 @@ TEST(Safeguard, SavedLearnersComeBackWithTheirConstraints) {
   EXPECT_EQ(saved(loaded), saved(learner));
 }
 
+TEST(Safeguard, AnUnsafeFirstPolicyIsRefusedWithNumbers) {
+  Learner learner(kFeatures, kActions);
+  const std::vector<std::string> names = default_gain_names(kActions, kFeatures);
+  const SafeSet box = gain_box(Eigen::VectorXd::Constant(kParameters, 1.0),
+                               Eigen::VectorXd::Constant(kParameters, 2.0), names);
+  const auto add = [&](double gain) {
+    learner.add_task("a", box, 0.5, Eigen::VectorXd::Constant(kParameters, gain));
+  };
+  for (const double gain : {0.5, 1.0, 2.5, kNaN, kInfinity}) {
+    EXPECT_THROW(add(gain), InvalidInput) << gain;
+    EXPECT_EQ(learner.tasks(), 0);
+  }
+  try {
+    add(0.5);
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("by 0.5"));
+  }
+  add(1.5);
+  // Without one, the centre of the set is chosen; with new constraints that exclude the old one
+  // too.
+  learner.add_task("b", box, 0.5);
+  EXPECT_TRUE(strictly_safe(box, learner.policy("b").parameters()));
+  const SafeSet other = gain_box(Eigen::VectorXd::Constant(kParameters, 3.0),
+                                 Eigen::VectorXd::Constant(kParameters, 4.0), names);
+  EXPECT_THROW(learner.set_safe_set("a", other, Eigen::VectorXd::Constant(kParameters, 1.5)),
+               InvalidInput);
+  EXPECT_EQ(learner.policy("a").parameters(), Eigen::VectorXd::Constant(kParameters, 1.5));
+  learner.set_safe_set("a", other);
+  EXPECT_TRUE(strictly_safe(other, learner.policy("a").parameters()));
+}
+
 TEST(Safeguard, AFileWithAnUnsafePolicyIsRefused) {
   Draws draws(8);
   LearnerSettings settings;
@@ -261,9 +292,9 @@ TEST(Safeguard, AFileWithAnUnsafePolicyIsRefused) {
   learner.observe("task 0", synthetic_loss(draws, kFeatures, 9.0 * draws.normals(kParameters, 1)));
   std::string text = saved(learner);
   // The same file claiming to be a safe learner's.
-  const std::string none = "projection 2";
+  const std::string none = "projection.mode none";
   ASSERT_NE(text.find(none), std::string::npos);
-  text.replace(text.find(none), none.size(), "projection 0");
+  text.replace(text.find(none), none.size(), "projection.mode exact");
   std::istringstream in(text);
   EXPECT_THROW(Learner::load(in), InvalidInput);
 }

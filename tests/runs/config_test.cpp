@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/setting.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
@@ -73,6 +74,10 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
               testing::HasSubstr("must not appear twice"));
   EXPECT_THAT(error_of(mass + "[projection]\np = 5\nq = 2\n"),
               testing::HasSubstr("test.toml:4: projection.p = 5: must be less than q"));
+  EXPECT_THAT(error_of(mass + "[learner]\nk = 100\n"),
+              testing::HasSubstr("test.toml:4: learner.k = 100: must be at most 2"));
+  EXPECT_THAT(error_of(mass, {"pg_ella.k=100"}),
+              testing::HasSubstr("--set: pg_ella.k = 100: must be at most 2"));
   EXPECT_THAT(error_of(mass, {"learner.k=x"}),
               testing::HasSubstr("--set: learner.k = 'x': must be an integer"));
   EXPECT_THAT(error_of(mass, {"rounds"}), testing::HasSubstr("must be key=value"));
@@ -110,6 +115,52 @@ TEST(Config, LqrBoxCutsLqrOffAndKeepsZeroInside) {
     EXPECT_TRUE(strictly_safe(setting.safe_sets[t], 0.49 * best));
     EXPECT_FALSE(strictly_safe(setting.safe_sets[t], 0.51 * best));
   }
+}
+
+TEST(Config, PoliciesMaySeeABiasAndProducts) {
+  const std::string text = std::string(kMass) + "[policy]\nbias = true\nsecond_order = true\n" +
+                           "[experiment]\ntasks = 2\nrounds = 3\ntrajectories = 8\n";
+  const ExperimentConfig config = parse_config(text, "test.toml");
+  // Two states, 1, and three products.
+  EXPECT_EQ(draw_setting(config).parameters(), 6);
+  for (const std::string& method : config.methods) {
+    lifeguard::Run run(configuration_of(config, method, 1));
+    while (!run.finished()) EXPECT_EQ(run.play().round.played.size(), 6) << method;
+  }
+}
+
+constexpr const char* kNarrow =
+    "[family]\nbase = \"mass-spring\"\n[safe_set.gain_box]\nlower = -2.0\nupper = -1.0\n"
+    "[experiment]\ntasks = 2\n";
+
+TEST(Config, AFirstPolicyThatSomebodyAskedForIsKeptOrRefused) {
+  // A share of LQR's gains that lies outside the box, and zero gains.
+  for (const char* share : {"1", "0"}) {
+    const ExperimentConfig config =
+        parse_config(kNarrow, "test.toml", {std::string("experiment.start_lqr_share=") + share});
+    try {
+      make_learner(config, draw_setting(config));
+      ADD_FAILURE() << "an unsafe first policy was replaced";
+    } catch (const InvalidInput& error) {
+      EXPECT_EQ(error.field(), "experiment.start_lqr_share");
+      EXPECT_THAT(error.what(), testing::HasSubstr("breaks \""));
+    }
+  }
+}
+
+TEST(Config, AFirstPolicyThatNobodyAskedForIsReplacedAndThatIsSaid) {
+  const ExperimentConfig config = parse_config(kNarrow, "test.toml");
+  const Setting setting = draw_setting(config);
+  EXPECT_THAT(replaced_first_policies(setting), testing::HasSubstr("2 of 2 tasks"));
+  EXPECT_THAT(replaced_first_policies(setting), testing::HasSubstr("breaks \""));
+  const auto learner = make_learner(config, setting);
+  for (std::size_t t = 0; t < 2; ++t) {
+    const Eigen::VectorXd first = learner->policy(setting.tasks[t].name).parameters();
+    EXPECT_TRUE(strictly_safe(setting.safe_sets[t], first));
+    EXPECT_EQ(first, setting.first[t].parameters);
+  }
+  const ExperimentConfig roomy = parse_config(kMass, "test.toml");
+  EXPECT_EQ(replaced_first_policies(draw_setting(roomy)), "");
 }
 
 TEST(Config, EvaluationsAreDenseFirstAndThenSpaced) {
