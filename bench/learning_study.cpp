@@ -59,9 +59,9 @@ struct Candidate {
   }
 };
 
-/// What tuning on the seeds 1000 to 1009 chose for each family (docs/learning.md says what was
-/// tried). The method "learner" runs with its defaults everywhere; "tuned-learner" is the same with
-/// the family's own values, where these differ.
+/// What tuning on the seeds 1000 to 1009 chose for each family (docs/studies/learning.md says what
+/// was tried). The method "learner" runs with its defaults everywhere; "tuned-learner" is the same
+/// with the family's own values, where these differ.
 Values tuned(const std::string& method, const std::string& family) {
   static const std::map<std::string, Values> table = {
       {"pg mass-spring", {{"delta", 20}, {"decay", 0.5}, {"newton", 4}}},

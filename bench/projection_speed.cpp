@@ -10,7 +10,8 @@
 #include <fstream>
 #include <limits>
 
-#include "lifeguard/safety/solve/paper_projection.hpp"
+#include "lifeguard/safety/solve/basis_step.hpp"
+#include "lifeguard/safety/solve/paper_basis.hpp"
 #include "lifeguard/safety/solve/projection.hpp"
 #include "tests/support/projection_problems.hpp"
 
@@ -74,8 +75,10 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
                         ? lifeguard::test_support::random_task(draws, 2 * size.d, size.d, {})
                         : box_task(draws, size.d, scene == Scene::box_and_ball));
   }
-  Eigen::MatrixXd basis = lifeguard::test_support::random_basis(draws, size.d, size.k, 0.25, 4);
-  Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(size.k, kTasks);
+  Knowledge last;
+  last.basis = lifeguard::test_support::random_basis(draws, size.d, size.k, 0.25, 4);
+  last.coefficients = Eigen::MatrixXd::Zero(size.k, kTasks);
+  last.anchors = lifeguard::test_support::anchors_of(tasks, size.d);
   // The goal's gains are normal with deviation 0.7: about 15 % of them are outside the box.
   const Eigen::MatrixXd goal_basis = draws.normals(size.d, size.k) / std::sqrt(size.k);
   const Eigen::MatrixXd goal_coefficients = 0.7 * draws.normals(size.k, kTasks);
@@ -84,15 +87,14 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
   long rows = 0, balls = 0, spectrum = 0, constrained = 0, direct = 0;
   BasisStep step;
   for (int round = 0; round < 2 * rounds; ++round) {
-    const Eigen::MatrixXd target_basis =
-        basis + 0.02 * (goal_basis - basis) + 0.002 * draws.normals(size.d, size.k);
-    const Eigen::MatrixXd target_coefficients = coefficients +
-                                                0.02 * (goal_coefficients - coefficients) +
-                                                0.002 * draws.normals(size.k, kTasks);
+    Knowledge target = last;
+    target.basis += 0.02 * (goal_basis - last.basis) + 0.002 * draws.normals(size.d, size.k);
+    target.coefficients +=
+        0.02 * (goal_coefficients - last.coefficients) + 0.002 * draws.normals(size.k, kTasks);
     const bool measured = round >= rounds;  // after the learner has run into its constraints
     if (measured) {
       // The L-step alone, for the comparison with solvers that do nothing else.
-      std::vector<BasisStepTask> step_tasks;
+      std::vector<TightenedTask> step_tasks;
       for (const ProjectionTask& task : tasks) {
         step_tasks.push_back(
             {&task.rows(), &task.row_lengths(), &task.reduced(), task.slack_limit()});
@@ -100,15 +102,15 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
       Eigen::MatrixXd solution;
       step.restart();
       const double start = processor_seconds();
-      step.solve(step_tasks, coefficients, target_basis, basis, 0.5, 2, solution);
+      step.solve({step_tasks, last.coefficients, target.basis, 0.5, 2}, last.basis, solution);
       basis_milliseconds.push_back(1e3 * (processor_seconds() - start));
     }
     if (dump != nullptr && round == 2 * rounds - 1) {
       *dump << fmt::format("{} {} {} {} {} {}\n", size.d, size.k, kTasks, 0.5, 2.0,
                            median(basis_milliseconds));
-      write_matrix(*dump, basis);
-      write_matrix(*dump, target_basis);
-      write_matrix(*dump, coefficients);
+      write_matrix(*dump, last.basis);
+      write_matrix(*dump, target.basis);
+      write_matrix(*dump, last.coefficients);
       for (const ProjectionTask& task : tasks) {
         *dump << fmt::format("{} {}\n", task.rows().rows(), task.slack_limit());
         write_matrix(*dump, task.rows());
@@ -116,11 +118,9 @@ void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump)
       }
     }
     const double start = processor_seconds();
-    const ProjectionResult& result =
-        projection.project(tasks, target_basis, target_coefficients, basis, coefficients);
+    const ProjectionResult& result = projection.project({tasks}, target, last);
     const double seconds = processor_seconds() - start;
-    basis = result.basis;
-    coefficients = result.coefficients;
+    last = result.knowledge;
     if (!measured) continue;
     milliseconds.push_back(1e3 * seconds / std::max(1, result.alternations));
     alternations.push_back(result.alternations);
@@ -185,27 +185,28 @@ void compare_paper() {
     std::vector<ProjectionTask> tasks;
     for (int t = 0; t < kTasks; ++t) tasks.push_back(box_task(draws, 8, false));
     // A last point at the boundary: the exact projection of a goal outside.
-    const Eigen::MatrixXd goal = draws.normals(4, kTasks);
-    const Eigen::MatrixXd first = lifeguard::test_support::random_basis(draws, 8, 4, 0.25, 4);
-    const ProjectionResult last =
-        exact.project(tasks, first, goal, first, Eigen::MatrixXd::Zero(4, kTasks));
-    const Eigen::MatrixXd target_basis = last.basis + 0.1 * draws.normals(8, 4);
-    const Eigen::MatrixXd target_coefficients = last.coefficients + 0.1 * draws.normals(4, kTasks);
+    Knowledge goal;
+    goal.coefficients = draws.normals(4, kTasks);
+    goal.basis = lifeguard::test_support::random_basis(draws, 8, 4, 0.25, 4);
+    goal.anchors = lifeguard::test_support::anchors_of(tasks, 8);
+    Knowledge first = goal;
+    first.coefficients.setZero();
+    const Knowledge last = exact.project({tasks}, goal, first).knowledge;
+    Knowledge target = last;
+    target.basis += 0.1 * draws.normals(8, 4);
+    target.coefficients += 0.1 * draws.normals(4, kTasks);
     Eigen::MatrixXd basis = last.basis;
-    if (paper_basis(last.coefficients, target_basis, last.basis, 0.25, 4, basis) ==
+    if (paper_basis(last.coefficients, target.basis, last.basis, 0.25, 4, basis) ==
         PaperBasisStatus::solved) {
       ++solved;
       verifier.all_safe(tasks, basis, last.coefficients, &margins);
       for (const TaskMargin& margin : margins) unsafe += !margin.safe();
     }
     double start = processor_seconds();
-    const double paper_objective =
-        paper.project(tasks, target_basis, target_coefficients, last.basis, last.coefficients)
-            .objective;
+    const double paper_objective = paper.project({tasks}, target, last).objective;
     paper_milliseconds.push_back(1e3 * (processor_seconds() - start));
     start = processor_seconds();
-    const ProjectionResult& best =
-        exact.project(tasks, target_basis, target_coefficients, last.basis, last.coefficients);
+    const ProjectionResult& best = exact.project({tasks}, target, last);
     exact_milliseconds.push_back(1e3 * (processor_seconds() - start));
     ratios.push_back(paper_objective / best.objective);
     worse_than_last += paper_objective > best.objectives.front();

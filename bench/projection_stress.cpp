@@ -47,10 +47,8 @@ int main(int argc, char** argv) {
     }
     for (int round = 0; round < 20; ++round, ++rounds) {
       lifeguard::test_support::draw_target(draws, data);
-      const ProjectionResult& result =
-          projection.project(data.tasks, data.target_basis, data.target_coefficients,
-                             data.last_basis, data.last_coefficients);
-      unsafe += lifeguard::test_support::unsafe_count(data, result.basis, result.coefficients);
+      const ProjectionResult& result = projection.project({data.tasks}, data.target, data.last);
+      unsafe += lifeguard::test_support::unsafe_count(data, result.knowledge);
       for (std::size_t i = 1; i < result.objectives.size(); ++i) {
         increases += result.objectives[i] > result.objectives[i - 1];
       }
@@ -64,8 +62,7 @@ int main(int argc, char** argv) {
       ++paths[static_cast<int>(result.basis_path)];
       slowest = std::max(slowest, result.seconds);
       projecting += result.seconds;
-      data.last_basis = result.basis;
-      data.last_coefficients = result.coefficients;
+      data.last = result.knowledge;
     }
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

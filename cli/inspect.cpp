@@ -5,14 +5,17 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_codes.hpp"
-#include "lifeguard/core/check.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/stop.hpp"
+#include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_summary.hpp"
@@ -32,7 +35,10 @@ void check(const CheckArguments& arguments) {
   bool all_hold = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const std::string& path : arguments.runs) {
-    const RunCheck result = check_run(path, arguments.replay);
+    CheckOptions options;
+    options.replay = arguments.replay;
+    options.work.stop = stop_token();
+    const RunCheck result = check_run(path, options);
     all_hold = all_hold && result.findings.empty();
     if (arguments.json) {
       nlohmann::ordered_json entry;
@@ -40,7 +46,9 @@ void check(const CheckArguments& arguments) {
       entry["method"] = result.method;
       entry["rounds"] = result.rounds;
       entry["policies"] = result.policies;
+      entry["evaluations"] = result.evaluations;
       entry["lemmas"] = result.lemmas;
+      entry["checksums_checked"] = result.checksums_checked;
       entry["certificate_checked"] = result.certificate_checked;
       entry["replayed"] = result.replayed;
       entry["holds"] = result.findings.empty();
@@ -48,21 +56,26 @@ void check(const CheckArguments& arguments) {
       json.push_back(std::move(entry));
       continue;
     }
-    fmt::print("{}: {}\n", path, result.findings.empty() ? "all holds" : "DOES NOT HOLD");
-    fmt::print(
-        "  {} policies played in {} rounds, each against its constraints in exact arithmetic\n",
+    put("{}: {}\n", path, result.findings.empty() ? "all holds" : "DOES NOT HOLD");
+    put("  {} policies played in {} rounds, each against its constraints in exact arithmetic\n",
         result.policies, result.rounds);
+    if (result.evaluations > 0) {
+      put("  what {} evaluations said of policies that are known, by evaluating them again\n",
+          result.evaluations);
+    }
     if (result.lemmas > 0) {
-      fmt::print("  the quantities of Lemmas 1 to 4, against their bounds in {} rounds\n",
-                 result.lemmas);
+      put("  the quantities of Lemmas 1 to 4, against their bounds in {} rounds\n", result.lemmas);
     }
     if (result.certificate_checked) {
-      fmt::print("  the certificate of the last round, against the stored learner\n");
+      put("  the certificate of the last round, against the stored learner\n");
     }
-    if (result.replayed) fmt::print("  every number of every round, by playing it again\n");
-    for (const std::string& finding : result.findings) fmt::print("  ! {}\n", finding);
+    if (result.checksums_checked) {
+      put("  every row and the state, against their checksums\n");
+    }
+    if (result.replayed) put("  every number of every round, by playing it again\n");
+    for (const std::string& finding : result.findings) put("  ! {}\n", finding);
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
+  if (arguments.json) print_json(json);
   if (!all_hold) throw Exit{kUnsafe};
 }
 
@@ -74,17 +87,13 @@ struct PolicyArguments {
 };
 
 void export_one(const PolicyArguments& arguments) {
-  const RunReader reader(arguments.run);
-  const ExportedPolicy policy = export_policy(reader, arguments.task);
+  const ExportedPolicy policy = export_policy(RunView(arguments.run), arguments.task);
   if (!arguments.header.empty()) {
-    std::ofstream file(arguments.header);
-    file << policy_to_header(policy);
-    file.close();
-    require(file.good(), "--header", arguments.header, "must be a file that can be written");
-    fmt::print(stderr, "{} written\n", arguments.header);
+    write_file(arguments.header, policy_to_header(policy));
+    say("{} written", arguments.header);
     if (!arguments.json) return;
   }
-  fmt::print("{}\n", policy_to_json(policy).dump(2));
+  print_json(policy_to_json(policy));
 }
 
 struct InfoArguments {
@@ -93,59 +102,71 @@ struct InfoArguments {
   bool json = false;
 };
 
-nlohmann::ordered_json values_json(const ExperimentConfig& config) {
-  nlohmann::ordered_json json;
-  for (const auto& [key, value] : effective_values(config)) json[key] = value;
+using SettingValues = std::vector<std::pair<std::string, std::string>>;
+
+nlohmann::ordered_json values_json(const SettingValues& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : values) json[key] = value;
   return json;
 }
 
 void info_of_run(const std::string& path, bool json) {
-  const RunReader reader(path);
-  const RunHeader& header = reader.header();
-  const RunSummary summary = summarise(reader);
+  const RunView view(path);
+  const RunHeader& header = view.header;
+  const StoredExperiment& experiment = header.experiment;
+  const RunSummary summary = summarise(view);
   if (json) {
     nlohmann::ordered_json result = summary_to_json(summary);
     result["schema_version"] = header.schema_version;
     result["lifeguard_version"] = header.lifeguard_version;
-    result["planned_rounds"] = header.config.rounds;
-    result["settings"] = values_json(header.config);
-    fmt::print("{}\n", result.dump(2));
+    result["planned_rounds"] = experiment.rounds;
+    result["k"] = experiment.k;  // 0 for methods without a basis
+    result["settings"] = values_json(view.settings);
+    print_json(result);
     return;
   }
-  fmt::print("{}\n", path);
-  fmt::print("  experiment  {} ({})\n", header.config.name, header.config.family.name);
-  fmt::print("  method      {}, seed {}\n", header.method, header.config.seed);
-  fmt::print("  rounds      {} of {}{}\n", header.rounds_done, header.config.rounds,
-             header.finished ? "" : "; `lifeguard resume` goes on");
-  fmt::print("  mean cost   {:.6g} -> {:.6g}\n", summary.costs.front(), summary.costs.back());
+  put("{}\n", path);
+  put("  experiment  {} ({})\n", experiment.name, experiment.family);
+  put("  method      {}, seed {}\n", experiment.method, experiment.seed);
+  put("  rounds      {} of {}{}\n", header.rounds_done, experiment.rounds,
+      header.finished                        ? ""
+      : header.lifeguard_version == kVersion ? "; `lifeguard resume` goes on"
+                                             : "; only the version it was begun with goes on");
+  if (summary.costs.empty()) {
+    put("  mean cost   not evaluated yet\n");
+  } else {
+    put("  mean cost   {:.6g} -> {:.6g}\n", summary.initial_cost(), summary.final_cost());
+  }
   if (summary.constrained) {
-    fmt::print("  safety      {} unsafe policies of {}\n", summary.unsafe_policies,
-               summary.policies_handed_out);
+    put("  safety      {} unsafe policies of {}\n", summary.unsafe_policies,
+        summary.policies_handed_out);
+  }
+  if (summary.fallbacks > 0) {
+    put("  fallbacks   {} times the anchor in place of a policy\n", summary.fallbacks);
   }
   if (!summary.regret.empty()) {
-    fmt::print("  regret      {:.6g} of the losses, {:.6g} of the true cost\n",
-               summary.regret.back().surrogate, summary.regret.back().true_cost);
+    put("  regret      {:.6g} of the losses, {:.6g} of the true cost\n",
+        summary.regret.back().surrogate, summary.regret.back().true_cost);
   }
   if (summary.theorem) {
-    fmt::print("  theorem     Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",
-               fmt::join(summary.theorem->worst_ratios, ", "), summary.theorem->regret_bound);
+    put("  theorem     Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",
+        fmt::join(summary.theorem->worst_ratios, ", "), summary.theorem->regret_bound);
   }
-  fmt::print("  written by  lifeguard {}, schema {}\n", header.lifeguard_version,
-             header.schema_version);
+  put("  written by  lifeguard {}, schema {}\n", header.lifeguard_version, header.schema_version);
 }
 
 void info(const InfoArguments& arguments) {
   if (arguments.keys) {
-    fmt::print("{}", configuration_reference());
+    put("{}", configuration_reference());
     return;
   }
   if (!arguments.what.empty() && std::filesystem::path(arguments.what).extension() == ".toml") {
     const ExperimentConfig config = load_config(arguments.what);
     if (arguments.json) {
-      fmt::print("{}\n", values_json(config).dump(2));
+      print_json(values_json(effective_values(config)));
     } else {
       for (const auto& [key, value] : effective_values(config)) {
-        fmt::print("{:<36} {}\n", key, value);
+        put("{:<36} {}\n", key, value);
       }
     }
     return;
@@ -160,14 +181,13 @@ void info(const InfoArguments& arguments) {
   json["families"] = family_names();
   json["methods"] = method_names();
   if (arguments.json) {
-    fmt::print("{}\n", json.dump(2));
+    print_json(json);
     return;
   }
-  fmt::print("lifeguard {} ({})\n", kVersion, current_simd_target());
-  fmt::print("families  {}\n", fmt::join(family_names(), ", "));
-  fmt::print("methods   {}\n", fmt::join(method_names(), ", "));
-  fmt::print(
-      "`lifeguard info RUN` describes a run file, `lifeguard info CONFIG.toml` lists every\n"
+  put("lifeguard {} ({})\n", kVersion, current_simd_target());
+  put("families  {}\n", fmt::join(family_names(), ", "));
+  put("methods   {}\n", fmt::join(method_names(), ", "));
+  put("`lifeguard info RUN` describes a run file, `lifeguard info CONFIG.toml` lists every\n"
       "setting of a configuration, `lifeguard info --keys` all there are.\n");
 }
 
@@ -190,8 +210,8 @@ void add_inspect_commands(CLI::App& app) {
   policy_command->add_option("run", policy_arguments->run, "a run file")->required();
   policy_command->add_option("--task", policy_arguments->task, "name or number of the task")
       ->capture_default_str();
-  policy_command->add_option("--header", policy_arguments->header,
-                             "write a self-contained C++ header to this file");
+  add_path(*policy_command, "--header", policy_arguments->header,
+           "write a self-contained C++ header to this file");
   policy_command->add_flag("--json", policy_arguments->json,
                            "print JSON, also when a header is written");
   policy_command->callback([policy_arguments] { export_one(*policy_arguments); });
@@ -199,7 +219,7 @@ void add_inspect_commands(CLI::App& app) {
   auto info_arguments = std::make_shared<InfoArguments>();
   CLI::App* info_command =
       app.add_subcommand("info", "Describe a run file, a configuration, or this lifeguard");
-  info_command->add_option("what", info_arguments->what, "a run file or a TOML configuration");
+  add_path(*info_command, "what", info_arguments->what, "a run file or a TOML configuration");
   info_command->add_flag("--keys", info_arguments->keys,
                          "print every key of a configuration (docs/configuration.md)");
   info_command->add_flag("--json", info_arguments->json, "print JSON");

@@ -13,7 +13,7 @@ std::string page_with(const nlohmann::ordered_json& data) {
   if (place == std::string::npos) throw std::logic_error("the page has no place for its data");
   // In a script element only "<" can end or change how the text is read.
   std::string text;
-  for (const char c : data.dump()) {
+  for (const char c : data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) {
     if (c == '<') {
       text += "\\u003c";
     } else {

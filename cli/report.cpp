@@ -2,16 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/exit_codes.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/page.hpp"
+#include "cli/stop.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/report/report_data.hpp"
+#include "lifeguard/runs/input_file.hpp"
+#include "lifeguard/runs/output_file.hpp"
 
 namespace lifeguard {
 namespace {
@@ -27,9 +31,8 @@ struct ReportArguments {
 
 /// A list of {"claim", "paper", "measured", "verdict"}, all text.
 Json read_claims(const std::string& path) {
-  std::ifstream file(path);
-  require(file.good(), "--claims", path, "must be a file that can be read");
-  Json claims = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  Json claims = Json::parse(read_input_file("--claims", path), nullptr,
+                            /*allow_exceptions=*/false);
   require(claims.is_array(), "--claims", path, "must hold a JSON list");
   for (const Json& entry : claims) {
     for (const char* key : {"claim", "paper", "measured", "verdict"}) {
@@ -41,17 +44,16 @@ Json read_claims(const std::string& path) {
 }
 
 void report(const ReportArguments& arguments) {
+  require_distinct_files("runs", arguments.runs);
+  if (!arguments.json) {
+    require_distinct_files("--claims and --out", {arguments.claims, arguments.out});
+  }
+  when_stopped(kStopped, [] { return std::string("nothing was written"); });
   Json data = report_data({arguments.runs.begin(), arguments.runs.end()});
   if (!arguments.claims.empty()) data["claims"] = read_claims(arguments.claims);
-  if (arguments.json) {
-    fmt::print("{}\n", data.dump());
-    return;
-  }
-  std::ofstream file(arguments.out, std::ios::binary);
-  file << page_with(data);
-  file.close();
-  require(file.good(), "--out", arguments.out, "must be a file that can be written");
-  fmt::print("{}\n", arguments.out);
+  if (arguments.json) return print_json(data, -1);
+  write_file(arguments.out, page_with(data));
+  put("{}\n", arguments.out);
 }
 
 }  // namespace
@@ -61,9 +63,9 @@ void add_report_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "report", "Make one HTML file of runs: costs, safety, what was learnt, how it moves");
   command->add_option("runs", arguments->runs, "run files")->required();
-  command->add_option("-o,--out", arguments->out, "the file to write")->capture_default_str();
-  command->add_option("--claims", arguments->claims,
-                      "a JSON list of {claim, paper, measured, verdict} to show as a table");
+  add_path(*command, "-o,--out", arguments->out, "the file to write")->capture_default_str();
+  add_path(*command, "--claims", arguments->claims,
+           "a JSON list of {claim, paper, measured, verdict} to show as a table");
   command->add_flag("--json", arguments->json, "print the page's data as JSON instead");
   command->footer(
       "The file needs no network and no server: open it or send it. Runs with the same experiment\n"

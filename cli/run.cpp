@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_codes.hpp"
+#include "cli/memory.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_summary.hpp"
+#include "lifeguard/runs/run_view.hpp"
 
 namespace lifeguard {
 namespace {
@@ -22,47 +29,57 @@ struct RunArguments {
   std::string config;
   std::string out;
   std::string method;
-  int seed = -1;
+  std::optional<int> seed;
   std::vector<std::string> overrides;
   bool json = false;
   bool quiet = false;
 };
 
-void print_summary(const std::filesystem::path& path, bool json) {
-  const RunReader reader(path);
-  const RunSummary summary = summarise(reader);
-  if (json) {
-    fmt::print("{}\n", summary_to_json(summary).dump(2));
+void print_summary(const std::string& path, long rounds, const RunSummary& summary, bool json) {
+  if (summary.costs.empty()) {  // stopped before its first commit
+    say("lifeguard: {} has no rounds yet", path);
     return;
   }
-  fmt::print("{}: {}, seed {}, {} of {} rounds\n", path.string(), summary.label, summary.seed,
-             summary.rounds_done, reader.header().config.rounds);
-  fmt::print("  mean cost     {:.6g} at the start, {:.6g} now\n", summary.costs.front(),
-             summary.costs.back());
-  if (summary.constrained) {
-    fmt::print("  safety        {} unsafe policies of {}; worst margin now {:.3g}\n",
-               summary.unsafe_policies, summary.policies_handed_out, summary.worst_margin);
-  } else {
-    fmt::print("  safety        no constraints\n");
+  if (json) {
+    print_json(summary_to_json(summary));
+    return;
   }
-  fmt::print("  time          {:.2f} s ({:.2f} rollouts, {:.2f} learning)\n",
-             summary.rollout_seconds + summary.learn_seconds, summary.rollout_seconds,
-             summary.learn_seconds);
+  put("{}: {}, seed {}, {} of {} rounds\n", path, summary.label, summary.seed, summary.rounds_done,
+      rounds);
+  put("  mean cost     {:.6g} at the start, {:.6g} now\n", summary.initial_cost(),
+      summary.final_cost());
+  if (summary.constrained) {
+    put("  safety        {} unsafe policies of {}; worst margin now {:.3g}\n",
+        summary.unsafe_policies, summary.policies_handed_out, summary.worst_margin);
+  } else {
+    put("  safety        no constraints\n");
+  }
+  put("  time          {:.2f} s ({:.2f} rollouts, {:.2f} learning)\n",
+      summary.rollout_seconds + summary.learn_seconds, summary.rollout_seconds,
+      summary.learn_seconds);
 }
 
 /// Plays with `play` and reports how it ended.
 template <typename Play>
 void play_and_report(const std::filesystem::path& path, long total, const RunArguments& arguments,
                      Play play) {
-  watch_for_stop();
-  Progress progress(total, arguments.quiet);
+  when_stopped(kStopped, [path] {
+    std::error_code error;
+    return std::filesystem::exists(path, error)
+               ? fmt::format("`lifeguard resume {}` goes on", path.string())
+               : std::string("there is no run file yet, the same command begins again");
+  });
+  Progress progress(arguments.quiet);
   double cost = kNaN;
   RunOptions options;
+  options.work = progress.work();
+  options.warn = [](const std::string& text) { say("lifeguard: {}", text); };
   options.after_round = [&](const Run& run, const RoundOutcome& outcome) {
     if (outcome.evaluation) cost = outcome.evaluation->costs.mean();
-    if (progress.due(outcome.round.round)) {
+    const long round = outcome.round.round;
+    if (progress.due(round, total)) {
       const double margin = outcome.round.worst_margin;
-      progress.update(outcome.round.round,
+      progress.update(round, total,
                       run.setting().constrained() && std::isfinite(margin)
                           ? fmt::format("cost {:.4g}  margin {:.2g}", cost, margin)
                           : fmt::format("cost {:.4g}", cost));
@@ -70,34 +87,72 @@ void play_and_report(const std::filesystem::path& path, long total, const RunArg
     return !stop_requested();
   };
   const RunStatus status = play(options);
+  const int code = status == RunStatus::stopped ? end_stopped() : kDone;
+  progress.prepare("summing up", 0, 1);
+  const RunSummary summary = summarise(RunView(path));
   progress.finish();
-  if (status == RunStatus::stopped) {
-    fmt::print(stderr, "lifeguard: stopped; `lifeguard resume {}` goes on\n", path.string());
+  print_summary(path.string(), total, summary, arguments.json);
+  if (code != kDone) throw Exit{code};
+}
+
+/// Where the run goes if the command line does not say: only a name that is one of a file can be
+/// part of it.
+std::filesystem::path default_path(const ExperimentConfig& config) {
+  for (const auto& [field, name] :
+       {std::pair("experiment.name", config.name), std::pair("experiment.method", config.method)}) {
+    try {
+      require_file_name(field, name);
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(field, error.value(), error.rule() + "; or name the run file with --out");
+    }
   }
-  print_summary(path, arguments.json);
-  if (status == RunStatus::stopped) throw Exit{kStopped};
+  return fmt::format("{}-{}-{}.run", config.name, config.method, config.seed);
+}
+
+/// As a text in TOML.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
 }
 
 void run(const RunArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.method.empty()) {
-    overrides.push_back(fmt::format("experiment.method=\"{}\"", arguments.method));
+    overrides.push_back(fmt::format("experiment.method={}", quoted(arguments.method)));
   }
-  if (arguments.seed >= 0) overrides.push_back(fmt::format("experiment.seed={}", arguments.seed));
+  if (arguments.seed) overrides.push_back(fmt::format("experiment.seed={}", *arguments.seed));
   ExperimentConfig config = load_config(arguments.config, overrides);
   config = configuration_of(config, config.method, config.seed);
   const std::filesystem::path path =
-      arguments.out.empty() ? std::filesystem::path(fmt::format("{}-{}-{}.run", config.name,
-                                                                config.method, config.seed))
-                            : std::filesystem::path(arguments.out);
+      arguments.out.empty() ? default_path(config) : std::filesystem::path(arguments.out);
+  // Said now and not when everything is set up.
+  if (std::filesystem::exists(path)) {
+    throw RunFileError(
+        fmt::format("{} {}; choose another name{}", path.string(),
+                    std::filesystem::is_directory(path) ? "is a folder" : "exists already",
+                    std::filesystem::is_regular_file(path) ? " or resume it" : ""));
+  }
+  require_memory_for(config);
   play_and_report(path, config.rounds, arguments,
                   [&](const RunOptions& options) { return start_run(config, path, options); });
 }
 
 void resume(const RunArguments& arguments) {
   const std::filesystem::path path = arguments.out;
-  const long total = RunReader(path).header().config.rounds;
-  play_and_report(path, total, arguments,
+  const auto [config, finished] = [&] {
+    const RunReader reader(path);
+    return std::pair(reader.header().config(), reader.header().finished);
+  }();
+  if (finished) {
+    say("lifeguard: {} is finished, all of its {} rounds are played", path.string(), config.rounds);
+    return print_summary(path.string(), config.rounds, summarise(RunView(path)), arguments.json);
+  }
+  require_memory_for(config);
+  play_and_report(path, config.rounds, arguments,
                   [&](const RunOptions& options) { return resume_run(path, options); });
 }
 
@@ -107,26 +162,28 @@ void add_run_commands(CLI::App& app) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* run_command = app.add_subcommand(
       "run", "Learn the tasks of a configuration, round by round, into one run file");
-  run_command
-      ->add_option("config", arguments->config, "TOML file; docs/configuration.md has all keys")
+  add_path(*run_command, "config", arguments->config,
+           "TOML file; docs/configuration.md has all keys")
       ->required();
-  run_command->add_option("-o,--out", arguments->out,
-                          "the run file to write (NAME-METHOD-SEED.run if left out)");
+  add_path(*run_command, "-o,--out", arguments->out,
+           "the run file to write (NAME-METHOD-SEED.run if left out); its folder is made");
   run_command->add_option("--method", arguments->method,
                           "learner, pg, pg-ella, shared or a variant of the configuration");
-  run_command->add_option("--seed", arguments->seed, "same seed, same results to the bit");
-  run_command->add_option("--set", arguments->overrides,
-                          "key=value, e.g. learner.k=4; may be given often");
+  add_number(*run_command, "--seed", arguments->seed, 0, std::numeric_limits<int>::max(),
+             "same seed, same results to the bit");
+  run_command
+      ->add_option("--set", arguments->overrides, "key=value, e.g. learner.k=4; may be given often")
+      ->allow_extra_args(false);
   run_command->add_flag("--json", arguments->json, "print the summary as JSON");
   run_command->add_flag("--quiet", arguments->quiet, "no progress");
   run_command->footer(
-      "Ctrl-C stops after the round; `lifeguard resume FILE` goes on, to the same bits.\n"
+      "Ctrl-C stops at once; `lifeguard resume FILE` goes on, to the same bits.\n"
       "Example: lifeguard run configs/examples/safe-quadrotor.toml --set experiment.rounds=200");
   run_command->callback([arguments] { run(*arguments); });
 
   CLI::App* resume_command =
       app.add_subcommand("resume", "Go on with a run that was stopped or killed");
-  resume_command->add_option("run", arguments->out, "the run file")->required();
+  add_path(*resume_command, "run", arguments->out, "the run file")->required();
   resume_command->add_flag("--json", arguments->json, "print the summary as JSON");
   resume_command->add_flag("--quiet", arguments->quiet, "no progress");
   resume_command->callback([arguments] { resume(*arguments); });

@@ -5,14 +5,25 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/report/report_data.hpp"
-#include "lifeguard/report/report_run.hpp"
-#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/run_view.hpp"
 
 namespace lifeguard {
 namespace {
 
 Answer text_of(const nlohmann::ordered_json& json) {
-  return std::make_shared<const std::string>(json.dump());
+  // The name of a file may be any bytes.
+  return std::make_shared<const std::string>(
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+/// Whoever looks at runs need not know where they lie.
+std::string without_folder(std::string text, const std::filesystem::path& path,
+                           const std::string& name) {
+  const std::string full = path.string();
+  for (std::size_t at = text.find(full); at != std::string::npos; at = text.find(full, at + 1)) {
+    text.replace(at, full.size(), name);
+  }
+  return text;
 }
 
 }  // namespace
@@ -27,7 +38,8 @@ RunFolder::RunFolder(const std::filesystem::path& path) {
   shown_name_ = real.filename().string();
   if (!folder) {
     only_ = shown_name_;
-    const RunReader reader(real);  // a file that is no run is an error now, not a page without runs
+    // A file that is no run is an error now, not a page without runs.
+    const RunView view(real);
   }
 }
 
@@ -47,28 +59,38 @@ std::optional<RunFolder::State> RunFolder::look(const std::filesystem::path& pat
     return known->second;
   }
   try {
-    const RunReader reader(real);
-    const RunHeader& header = reader.header();
-    state.experiment = header.config.name;
-    state.method = header.method;
-    state.seed = header.config.seed;
-    state.rounds_done = header.rounds_done;
-    state.rounds_planned = header.config.rounds;
-    state.finished = header.finished;
-    const bool same = known != runs_.end() && known->second.experiment == state.experiment &&
-                      known->second.method == state.method && known->second.seed == state.seed &&
-                      known->second.rounds_done <= state.rounds_done;
-    const auto snapshot = snapshots_.find(name);
-    if (snapshot != snapshots_.end() && snapshot->second && same) {
-      snapshot->second->read_on(reader);
-    } else {  // another run under the same name is read anew when it is asked for
-      snapshots_.erase(name);
-      remembered_.erase(name);
-    }
-  } catch (const RunFileError&) {
-    return std::nullopt;  // no run, or one that is just being created
+    read_state(name, state);
+  } catch (const std::exception& problem) {
+    state.problem = without_folder(problem.what(), real, name);
+    views_.erase(name);
+    remembered_.erase(name);
   }
   return state;
+}
+
+void RunFolder::read_state(const std::string& name, State& state) {
+  const RunReader reader(state.path);
+  const StoredExperiment& experiment = reader.header().experiment;
+  state.experiment = experiment.name;
+  state.method = experiment.method;
+  state.seed = experiment.seed;
+  state.rounds_done = reader.header().rounds_done;
+  state.rounds_planned = experiment.rounds;
+  state.finished = reader.header().finished;
+  const auto known = runs_.find(name);
+  const bool same = known != runs_.end() && known->second.experiment == state.experiment &&
+                    known->second.method == state.method && known->second.seed == state.seed &&
+                    known->second.rounds_done <= state.rounds_done;
+  const auto view = views_.find(name);
+  if (same && known->second.problem.empty()) {
+    if (view != views_.end() && view->second) view->second->read_on(reader);
+    return;
+  }
+  views_.erase(name);
+  remembered_.erase(name);
+  // Seen for the first time: what is wrong with it shows now. It is read again when it is asked
+  // for.
+  const RunView whole(reader);
 }
 
 void RunFolder::refresh() {
@@ -87,15 +109,24 @@ void RunFolder::refresh() {
   if (list_ && found == runs_) return;
   runs_ = std::move(found);
   reports_.clear();
+  write_list();
+}
+
+void RunFolder::write_list() {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const auto& [name, state] : runs_) {
-    runs.push_back({{"name", name},
-                    {"experiment", state.experiment},
-                    {"method", state.method},
-                    {"seed", state.seed},
-                    {"rounds_done", state.rounds_done},
-                    {"rounds_planned", state.rounds_planned},
-                    {"finished", state.finished}});
+    nlohmann::ordered_json row = {{"name", name}};
+    if (state.problem.empty()) {
+      row["experiment"] = state.experiment;
+      row["method"] = state.method;
+      row["seed"] = state.seed;
+      row["rounds_done"] = state.rounds_done;
+      row["rounds_planned"] = state.rounds_planned;
+      row["finished"] = state.finished;
+    } else {
+      row["problem"] = state.problem;
+    }
+    runs.push_back(std::move(row));
   }
   list_ = text_of({{"runs", runs}});
 }
@@ -112,23 +143,35 @@ Answer RunFolder::report(const std::string& run, long since) {
   if (run.empty() ? runs_.empty() : !runs_.contains(run)) return nullptr;
   const std::deque<long>& known = remembered_[run];
   if (std::find(known.begin(), known.end(), since) == known.end()) since = -1;
-  Answer& answer = reports_[{run, since}];
-  if (!answer) {
-    const auto start = Clock::now();
-    answer = build(run, since);
-    spent_ += Clock::now() - start;
-  }
+  const auto known_report = reports_.find({run, since});
+  if (known_report != reports_.end()) return known_report->second;
+  const auto start = Clock::now();
+  const Answer answer = build(run, since);
+  reports_[{run, since}] = answer;
+  spent_ += Clock::now() - start;
   return answer;
 }
 
 Answer RunFolder::build(const std::string& run, long since) {
-  std::vector<const RunSnapshot*> wanted;
-  for (const auto& [name, state] : runs_) {
+  std::vector<const RunView*> wanted;
+  bool found_problems = false;
+  for (auto& [name, state] : runs_) {
     if (!run.empty() && name != run) continue;
-    std::shared_ptr<RunSnapshot>& snapshot = snapshots_[name];
-    if (!snapshot) snapshot = std::make_shared<RunSnapshot>(RunReader(state.path));
-    wanted.push_back(snapshot.get());
+    std::shared_ptr<RunView>& view = views_[name];
+    try {
+      if (state.problem.empty() && !view) view = std::make_shared<RunView>(state.path);
+    } catch (const std::exception& problem) {  // its header could be read, not the rest
+      state.problem = without_folder(problem.what(), state.path, name);
+      found_problems = true;
+    }
+    if (state.problem.empty()) {
+      wanted.push_back(view.get());
+    } else if (!run.empty()) {
+      if (found_problems) write_list();
+      throw RunFileError(state.problem);
+    }
   }
+  if (found_problems) write_list();
   if (!run.empty()) {
     std::deque<long>& known = remembered_[run];
     const long round = wanted.front()->header.rounds_done;

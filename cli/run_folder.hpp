@@ -13,7 +13,7 @@
 
 namespace lifeguard {
 
-struct RunSnapshot;
+struct RunView;
 
 /// What a request gets; shared, since many ask for the same.
 using Answer = std::shared_ptr<const std::string>;
@@ -34,11 +34,12 @@ class RunFolder {
   explicit RunFolder(const std::filesystem::path& path);
 
   std::string name() const { return shown_name_; }
-  /// {"runs": […]}: which runs there are and how far they are.
+  /// {"runs": […]}: which runs there are and how far they are. A file that cannot be read has a row
+  /// of its own that says why, and costs nothing else.
   Answer list();
   /// report_data of one run, after round `since` if that is one of the last rounds that a report
-  /// ended with, else from the beginning; of all runs if `run` is empty. Null if there is no such
-  /// run.
+  /// ended with, else from the beginning; of all runs that can be read if `run` is empty. Null if
+  /// there is no such run. Throws RunFileError if that one run cannot be read.
   Answer report(const std::string& run, long since);
 
  private:
@@ -51,12 +52,15 @@ class RunFolder {
     long rounds_done = 0;
     long rounds_planned = 0;
     bool finished = false;
+    std::string problem;  // why it cannot be read
 
     bool operator==(const State&) const = default;
   };
   using Clock = std::chrono::steady_clock;
   void refresh();
   std::optional<State> look(const std::filesystem::path& path);
+  void read_state(const std::string& name, State& state);
+  void write_list();
   Answer build(const std::string& run, long since);
 
   std::filesystem::path root_;  // canonical
@@ -67,7 +71,7 @@ class RunFolder {
   Clock::time_point next_look_{};
   Clock::duration spent_{};  // on reading and writing since the last look
   std::map<std::string, State> runs_;
-  std::map<std::string, std::shared_ptr<RunSnapshot>> snapshots_;  // of runs that were asked for
+  std::map<std::string, std::shared_ptr<RunView>> views_;  // of runs that were asked for
   std::map<std::string, std::deque<long>> remembered_;  // rounds that reports of a run ended with
   std::map<std::pair<std::string, long>, Answer> reports_;
   Answer list_;

@@ -3,12 +3,12 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <httplib.h>
+#undef _res  // a macro of the resolver that Eigen does not survive
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,10 +16,14 @@
 #include <string_view>
 #include <thread>
 
+#include "cli/exit_codes.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/page.hpp"
-#include "cli/progress.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/stop.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/run_file.hpp"
 
 namespace lifeguard {
 namespace {
@@ -31,7 +35,7 @@ struct ServeArguments {
   std::string path = ".";
   std::string address = "127.0.0.1";
   int port = 8321;
-  std::string token;
+  std::optional<std::string> token;
   bool json = false;
 };
 
@@ -125,9 +129,13 @@ void answer_report(RunFolder& folder, const httplib::Request& request,
   if (run.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
     return refuse(response, 400, "run must be the name of a file");
   }
-  Answer answer = folder.report(run, *since);
-  if (!answer) return refuse(response, 404, "no such run");
-  send(response, std::move(answer), "application/json");
+  try {
+    Answer answer = folder.report(run, *since);
+    if (!answer) return refuse(response, 404, "no such run");
+    send(response, std::move(answer), "application/json");
+  } catch (const RunFileError& error) {
+    refuse(response, 422, error.what());
+  }
 }
 
 void add_routes(httplib::Server& server, RunFolder& folder, const std::string& token) {
@@ -158,14 +166,15 @@ void add_routes(httplib::Server& server, RunFolder& folder, const std::string& t
 }
 
 void serve(const ServeArguments& arguments) {
-  require(is_loopback(arguments.address) || !arguments.token.empty(), "--address",
-          arguments.address, "needs --token: others could read the runs");
-  require(arguments.token.empty() || arguments.token.size() >= kShortestToken, "--token",
-          "(secret)", fmt::format("must have at least {} characters", kShortestToken));
+  require(is_loopback(arguments.address) || arguments.token, "--address", arguments.address,
+          "needs --token: others could read the runs");
+  require(!arguments.token || arguments.token->size() >= kShortestToken, "--token", "(secret)",
+          fmt::format("must have at least {} characters", kShortestToken));
+  // To be stopped is how it ends, and there is nothing to go on with.
+  when_stopped(kDone, [] { return std::string(); });
   RunFolder folder(arguments.path);
   // Looking on must not slow what is looked at: a run on the same cores goes first.
-  if (setpriority(PRIO_PROCESS, 0, 10) != 0)
-    fmt::print(stderr, "lifeguard: priority not lowered\n");
+  if (setpriority(PRIO_PROCESS, 0, 10) != 0) say("lifeguard: priority not lowered");
   httplib::Server server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   // A connection that idles must not keep a thread from others.
@@ -177,7 +186,7 @@ void serve(const ServeArguments& arguments) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
-  add_routes(server, folder, arguments.token);
+  add_routes(server, folder, arguments.token.value_or(""));
 
   int port = arguments.port;
   if (port == 0) {
@@ -186,20 +195,21 @@ void serve(const ServeArguments& arguments) {
     port = -1;
   }
   if (port <= 0) {
-    throw std::runtime_error(fmt::format("cannot listen on {} port {}: is it in use?",
-                                         arguments.address, arguments.port));
+    throw std::runtime_error(
+        fmt::format("cannot listen on {} port {}: is the address this computer's, and the port not "
+                    "in use? --port 0 takes any that is free",
+                    arguments.address, arguments.port));
   }
   const bool v6 = arguments.address.find(':') != std::string::npos;
   const std::string host = v6 ? "[" + arguments.address + "]" : arguments.address;
   const std::string url = fmt::format("http://{}:{}/", host, port);
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"address", url}, {"port", port}}.dump());
+    print_json({{"address", url}, {"port", port}}, -1);
   } else {
-    fmt::print("{}\n", url);
+    put("{}\n", url);
   }
-  std::fflush(stdout);
+  flush_output();
 
-  watch_for_stop();
   const std::jthread watcher([&server](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (stop_requested()) server.stop();
@@ -207,6 +217,7 @@ void serve(const ServeArguments& arguments) {
     }
   });
   server.listen_after_bind();
+  if (!stop_requested()) throw std::runtime_error("the server ended: it cannot accept connections");
 }
 
 }  // namespace
@@ -215,11 +226,9 @@ void add_serve_command(CLI::App& app) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* command =
       app.add_subcommand("serve", "Show runs in the browser while they go on; Ctrl-C ends");
-  command->add_option("path", arguments->path, "a run file, or a folder of them")
+  add_path(*command, "path", arguments->path, "a run file, or a folder of them")
       ->capture_default_str();
-  command->add_option("--port", arguments->port, "0 takes any that is free")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  add_number(*command, "--port", arguments->port, 0, 65535, "0 takes any that is free");
   command->add_option("--address", arguments->address, "any but this computer's own needs a token")
       ->capture_default_str();
   command->add_option("--token", arguments->token, "asked from whoever wants to look")
@@ -227,7 +236,9 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--json", arguments->json, "print the address as JSON");
   command->footer(
       "A token is given as ?token=… or in the header Authorization: Bearer …; other users of this\n"
-      "computer see command lines, so LIFEGUARD_TOKEN is the better place for it.");
+      "computer see command lines, so LIFEGUARD_TOKEN is the better place for it. Stopped by "
+      "Ctrl-C\n"
+      "or a request to terminate it ends with 0.");
   command->callback([arguments] { serve(*arguments); });
 }
 

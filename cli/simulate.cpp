@@ -5,18 +5,22 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lifeguard/core/check.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/memory.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/runs/family_config.hpp"
+#include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
@@ -51,29 +55,29 @@ MeanInterval summarise(const Trajectories& batch) {
 /// One line a step: time, then the features of the first trajectory of each task.
 void write_csv(const std::string& path, const std::vector<Task>& tasks,
                const std::vector<Trajectories>& batches) {
-  std::ofstream file(path);
-  file << "task,trajectory,time_seconds,cost";
-  for (int f = 0; f < batches[0].features(); ++f) file << fmt::format(",x{}", f + 1);
-  for (int a = 0; a < batches[0].actions(); ++a) file << fmt::format(",u{}", a + 1);
-  file << '\n';
+  OutputFile file(path);
+  file.write("task,trajectory,time_seconds,cost");
+  for (int f = 0; f < batches[0].features(); ++f) file.write(fmt::format(",x{}", f + 1));
+  for (int a = 0; a < batches[0].actions(); ++a) file.write(fmt::format(",u{}", a + 1));
+  file.write("\n");
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const Trajectories& batch = batches[t];
     for (int i = 0; i < batch.count(); ++i) {
+      stop_token().throw_if_requested();
       for (int m = 0; m < batch.length(i); ++m) {
-        file << fmt::format("{},{},{:.6g},{:.9g}", t, i, m * tasks[t].settings.dt_seconds,
-                            batch.cost(i, m));
+        file.write(fmt::format("{},{},{:.6g},{:.9g}", t, i, m * tasks[t].settings.dt_seconds,
+                               batch.cost(i, m)));
         for (int f = 0; f < batch.features(); ++f) {
-          file << fmt::format(",{:.9g}", batch.feature(i, m, f));
+          file.write(fmt::format(",{:.9g}", batch.feature(i, m, f)));
         }
         for (int a = 0; a < batch.actions(); ++a) {
-          file << fmt::format(",{:.9g}", batch.action(i, m, a));
+          file.write(fmt::format(",{:.9g}", batch.action(i, m, a)));
         }
-        file << '\n';
+        file.write("\n");
       }
     }
   }
-  file.close();
-  require(file.good(), "--csv", path, "must be a file that can be written");
+  file.finish();
 }
 
 /// What one task costs a step.
@@ -87,29 +91,28 @@ struct TaskCosts {
 void print_table(const Family& family, const std::vector<Task>& tasks,
                  const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
                  const SimulateOptions& options) {
-  fmt::print("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name,
-             options.tasks, options.trajectories, options.steps, options.seed);
-  fmt::print(
-      "Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
-  fmt::print("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
-  fmt::print("{:>5}", "task");
-  for (std::size_t i = 0; i < varied.size(); ++i) fmt::print("{:>11}", fmt::format("({})", i + 1));
-  fmt::print("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
+  put("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name, options.tasks,
+      options.trajectories, options.steps, options.seed);
+  put("Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
+  put("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
+  put("{:>5}", "task");
+  for (std::size_t i = 0; i < varied.size(); ++i) put("{:>11}", fmt::format("({})", i + 1));
+  put("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    fmt::print("{:>5}", t);
+    put("{:>5}", t);
     for (const std::string& name : varied) {
-      fmt::print("{:>11.4g}", parameter(tasks[t].system, name));
+      put("{:>11.4g}", parameter(tasks[t].system, name));
     }
     const TaskCosts& cost = costs[t];
-    fmt::print("{:>20}{:>12.4f}{:>12.4f}{:>8}\n",
-               fmt::format("{:.4f} ± {:.4f}", cost.with_noise.mean, cost.with_noise.ci95),
-               cost.without_noise, cost.no_control, cost.failed);
+    put("{:>20}{:>12.4f}{:>12.4f}{:>8}\n",
+        fmt::format("{:.4f} ± {:.4f}", cost.with_noise.mean, cost.with_noise.ci95),
+        cost.without_noise, cost.no_control, cost.failed);
   }
 }
 
-void print_json(const Family& family, const std::vector<Task>& tasks,
-                const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
-                const SimulateOptions& options, double steps_per_second) {
+void print_result(const Family& family, const std::vector<Task>& tasks,
+                  const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
+                  const SimulateOptions& options, double steps_per_second) {
   nlohmann::ordered_json json;
   json["family"] = family.name;
   json["seed"] = options.seed;
@@ -128,12 +131,30 @@ void print_json(const Family& family, const std::vector<Task>& tasks,
     task["failed"] = costs[t].failed;
     json["tasks"].push_back(std::move(task));
   }
-  fmt::print("{}\n", json.dump(2));
+  print_json(json);
+}
+
+/// All trajectories of all tasks are kept.
+void require_memory_for(const SimulateOptions& options, const Task& task) {
+  require_memory("--tasks x --trajectories x --steps",
+                 fmt::format("{} x {} x {}", options.tasks, options.trajectories, options.steps),
+                 options.tasks * trajectory_bytes(options.trajectories, options.steps,
+                                                  task.states(), task.actions()));
 }
 
 void simulate(const SimulateOptions& options) {
+  require_distinct_files("family and --csv", {options.family, options.csv});
   const Family family = find_family(options.family);
-  const std::vector<Task> tasks = family.draw_many(options.seed, options.tasks);
+  require_memory_for(options, family.draw(options.seed, 0));
+  when_stopped(kStopped,
+               [] { return std::string("nothing is kept, the same command begins again"); });
+  Progress progress(/*quiet=*/false);
+  const LongWork work = progress.work();
+  std::vector<Task> tasks;
+  for (int t = 0; t < options.tasks; ++t) {
+    work.step("drawing tasks", t, options.tasks);
+    tasks.push_back(family.draw(options.seed, static_cast<std::uint64_t>(t)));
+  }
   RolloutSettings settings;
   settings.trajectories = options.trajectories;
   settings.steps = options.steps;
@@ -141,12 +162,16 @@ void simulate(const SimulateOptions& options) {
   settings.threads = options.threads;
 
   std::vector<GaussianPolicy> policies;
-  for (const Task& task : tasks) policies.emplace_back(lqr_gains(task), task.settings.sigma);
+  for (const Task& task : tasks) {
+    work.step("computing LQR gains", static_cast<long>(policies.size()), options.tasks);
+    policies.emplace_back(lqr_gains(task), task.settings.sigma);
+  }
   std::vector<Trajectories> batches(tasks.size());
   std::vector<RolloutRequest> requests;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     requests.push_back({&tasks[t], &policies[t], settings, &batches[t]});
   }
+  work.step("simulating", 0, 1);
   rollout_all(requests, options.threads);  // the first pass pays for memory and threads
   const auto begin = std::chrono::steady_clock::now();
   rollout_all(requests, options.threads);
@@ -157,23 +182,25 @@ void simulate(const SimulateOptions& options) {
   for (const ParameterRange& range : family.ranges) varied.push_back(range.parameter);
   std::vector<TaskCosts> costs;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
+    work.step("evaluating", static_cast<long>(t), options.tasks);
     const GaussianPolicy idle(Eigen::MatrixXd::Zero(policies[t].actions(), policies[t].features()),
                               0.0);
     costs.push_back({summarise(batches[t]),
                      evaluate(tasks[t], policies[t].without_noise(), settings).mean_cost,
                      evaluate(tasks[t], idle, settings).mean_cost, batches[t].failed()});
   }
+  progress.finish();
   const double count = static_cast<double>(options.tasks) * options.trajectories * options.steps;
   if (options.json) {
-    print_json(family, tasks, varied, costs, options, count / seconds);
+    print_result(family, tasks, varied, costs, options, count / seconds);
   } else {
     print_table(family, tasks, varied, costs, options);
-    fmt::print("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count,
-               1e3 * seconds, 1e-6 * count / seconds, current_simd_target());
+    put("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count, 1e3 * seconds,
+        1e-6 * count / seconds, current_simd_target());
   }
   if (!options.csv.empty()) {
     write_csv(options.csv, tasks, batches);
-    fmt::print(stderr, "Trajectories written to {}\n", options.csv);
+    say("Trajectories written to {}", options.csv);
   }
 }
 
@@ -185,19 +212,17 @@ void add_simulate_command(CLI::App& app) {
       "simulate", "Draw the tasks of a family, simulate each under LQR, print a table of costs");
   command
       ->add_option("family", options->family,
-                   fmt::format("a built-in family ({}) or a TOML file that describes one",
+                   fmt::format("a family ({}) or a TOML file that describes one",
                                fmt::join(family_names(), ", ")))
       ->capture_default_str();
-  command->add_option("--tasks", options->tasks, "tasks to draw")->capture_default_str();
-  command->add_option("--trajectories", options->trajectories, "trajectories for each task")
-      ->capture_default_str();
-  command->add_option("--steps", options->steps, "steps of each trajectory")->capture_default_str();
-  command->add_option("--seed", options->seed, "same seed, same results to the bit")
-      ->capture_default_str();
-  command
-      ->add_option("--threads", options->threads, "0 uses all cores; results do not depend on it")
-      ->capture_default_str();
-  command->add_option("--csv", options->csv, "write all trajectories to this file");
+  add_number(*command, "--tasks", options->tasks, 1, 100000, "tasks to draw");
+  add_number(*command, "--trajectories", options->trajectories, 1, 1000000,
+             "trajectories for each task");
+  add_number(*command, "--steps", options->steps, 1, 1000000, "steps of each trajectory");
+  add_number(*command, "--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max(),
+             "same seed, same results to the bit");
+  add_threads(*command, options->threads);
+  add_path(*command, "--csv", options->csv, "write all trajectories to this file");
   command->add_flag("--json", options->json, "print the result as JSON");
   command->callback([options] { simulate(*options); });
 }

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 int main() {
   using namespace lifeguard;

@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
 
 int main() {
   using namespace lifeguard;

@@ -5,18 +5,18 @@
 /// second and `runs` the third; a program that found only some of them gets what these offer.
 
 // Trajectories in, proven policies out.
-#include "lifeguard/core/check.hpp"                   // IWYU pragma: export
-#include "lifeguard/core/random.hpp"                  // IWYU pragma: export
-#include "lifeguard/lifelong/learner.hpp"             // IWYU pragma: export
-#include "lifeguard/lifelong/method.hpp"              // IWYU pragma: export
-#include "lifeguard/policy/features.hpp"              // IWYU pragma: export
-#include "lifeguard/policy/gaussian_policy.hpp"       // IWYU pragma: export
-#include "lifeguard/safety/prove/checker.hpp"         // IWYU pragma: export
-#include "lifeguard/safety/sets/feasibility.hpp"      // IWYU pragma: export
-#include "lifeguard/safety/sets/safe_set.hpp"         // IWYU pragma: export
+#include "lifeguard/core/check.hpp"                     // IWYU pragma: export
+#include "lifeguard/core/random.hpp"                    // IWYU pragma: export
+#include "lifeguard/lifelong/learner.hpp"               // IWYU pragma: export
+#include "lifeguard/lifelong/method.hpp"                // IWYU pragma: export
+#include "lifeguard/policy/features.hpp"                // IWYU pragma: export
+#include "lifeguard/policy/gaussian_policy.hpp"         // IWYU pragma: export
+#include "lifeguard/safety/prove/checker.hpp"           // IWYU pragma: export
+#include "lifeguard/safety/sets/feasibility.hpp"        // IWYU pragma: export
+#include "lifeguard/safety/sets/safe_set.hpp"           // IWYU pragma: export
 #include "lifeguard/safety/sets/safe_set_builders.hpp"  // IWYU pragma: export
-#include "lifeguard/trajectories/trajectories.hpp"    // IWYU pragma: export
-#include "lifeguard/version.hpp"                      // IWYU pragma: export
+#include "lifeguard/trajectories/trajectories.hpp"      // IWYU pragma: export
+#include "lifeguard/version.hpp"                        // IWYU pragma: export
 
 #ifdef LIFEGUARD_HAS_SIMULATION
 #include "lifeguard/systems/custom_system.hpp"  // IWYU pragma: export

@@ -13,7 +13,7 @@ BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
   int failed = 0;
   for (int i = 0; i < trajectories.count(); ++i) {
     live += trajectories.length(i);
-    failed += trajectories.length(i) < trajectories.steps() ? 1 : 0;
+    failed += trajectories.end(i) == EndReason::failed ? 1 : 0;
   }
   if (live <= 0) return settings;
   if (adaptation.failure_horizon > 0) {

@@ -46,6 +46,47 @@ void resize(const Trajectories& t, AdvantageWorkspace& w) {
   for (int m = t.steps() - 2; m >= 0; --m) w.live[m] += w.live[m + 1];
 }
 
+/// The standard error of the mean of completed totals, by step_weights that are not scaled yet.
+/// A failed trajectory keeps its last weight. Beyond the last live step nothing is known, and the
+/// error grows as the mean is carried on.
+double completed_error(const Trajectories& t, AdvantageWorkspace& w) {
+  const int n = t.count();
+  if (n < 2) return 0;
+  const auto weight = [&](int i, int m) {
+    if (m < t.length(i)) return w.step_weights[m];
+    if (t.end(i) == EndReason::cut_short) return 0.0;
+    return t.length(i) > 0 ? w.step_weights[t.length(i) - 1] : 1.0;
+  };
+  std::fill_n(w.totals.begin(), n, 0.0);
+  int known = 0;
+  for (; known < t.steps() && w.live[known] > 0; ++known) {
+    double mean = 0;
+    for (int i = 0; i < n; ++i) mean += weight(i, known) * t.cost(i, known) / n;
+    for (int i = 0; i < n; ++i) w.totals[i] += weight(i, known) * (t.cost(i, known) - mean);
+  }
+  double squares = 0;
+  for (int i = 0; i < n; ++i) squares += w.totals[i] * w.totals[i];
+  return std::sqrt(squares / n / (n - 1)) / std::max(known, 1);
+}
+
+/// Means over the batch, and the weights of its steps, if trajectories were cut short.
+void summarise_completed(const Trajectories& t, AdvantageWorkspace& w, AdvantageSummary& summary) {
+  const int n = t.count();
+  w.live_totals.resize(t.stride());
+  complete_totals(t, w.totals.data(), w.live_totals.data());
+  summary.mean_cost = sum(w.totals, n) / (static_cast<double>(n) * t.steps());
+  const double whole = sum(w.live_totals, n);
+  w.step_weights.resize(static_cast<std::size_t>(t.steps()));
+  observation_weights(t, w.step_weights.data());
+  summary.cost_error = completed_error(t, w);
+  if (summary.live_steps == 0) return;
+  const auto live_steps = static_cast<double>(summary.live_steps);
+  summary.observed_share = live_steps / whole;
+  double weights = 0;
+  for (int m = 0; m < t.steps(); ++m) weights += w.live[m] * w.step_weights[m];
+  for (double& weight : w.step_weights) weight *= live_steps / weights;
+}
+
 /// Σ over every so many-th row of one number for each row.
 double sum_every(const std::vector<double>& x, int every) {
   double result = 0;
@@ -102,7 +143,7 @@ void fit_and_accumulate(const Trajectories& t, const AdvantageSettings& settings
   };
   std::fill(w.means.begin(), w.means.end(), 0.0);
   // λ-returns have the step means of the returns themselves, since V has the means of what it was
-  // fitted to and is exact after a failure.
+  // fitted to and is exact after a trajectory's end.
   if (settings.step_mean) find_means(t, settings, w.returns.data(), 1, w);
   if (settings.state_baseline) {
     const int stride = settings.baseline_stride;
@@ -126,9 +167,17 @@ AdvantageSummary compute_advantages(const Trajectories& t, const AdvantageSettin
                                     AdvantageWorkspace& w) {
   settings.validate();
   require(t.count() > 0, "trajectories", t.count(), "must be at least 1");
+  bool any_known = false;
   for (int i = 0; i < t.count(); ++i) {
     if (t.length(i) < 0 || t.length(i) > t.steps()) t.validate();
+    const bool cut = t.end(i) == EndReason::cut_short;
+    any_known = any_known || t.length(i) > 0 || !cut;
+    for (int f = 0; cut && f < t.features(); ++f) {
+      if (!std::isfinite(t.final_feature(i, f))) t.validate();
+    }
   }
+  require(any_known, "length", "0 for every trajectory, all cut short",
+          "must be at least 1 for one of them");
   resize(t, w);
   const int n = t.count();
   const double* lengths = w.lengths.data();
@@ -140,6 +189,11 @@ AdvantageSummary compute_advantages(const Trajectories& t, const AdvantageSettin
   summary.cost_error = standard_error(w.totals, n) / t.steps();
   const double magnitude = sum(w.magnitudes, n) / n;
   for (int i = 0; i < n; ++i) summary.live_steps += t.length(i);
+  if (t.cut_short() > 0) {
+    summarise_completed(t, w, summary);
+    bootstrap_returns(t, settings.discount, settings.baseline_stride, lengths, w.live,
+                      w.returns.data(), w.bootstrap);
+  }
 
   if (!settings.cost_to_go) {
     for (int m = 1; m < t.steps(); ++m) {

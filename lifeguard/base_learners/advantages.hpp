@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lifeguard/base_learners/advantage_settings.hpp"
+#include "lifeguard/base_learners/bootstrap.hpp"
 #include "lifeguard/base_learners/state_baseline.hpp"
 #include "lifeguard/core/aligned.hpp"
 #include "lifeguard/core/numbers.hpp"
@@ -11,9 +12,16 @@
 namespace lifeguard {
 
 struct AdvantageSummary {
-  /// Mean over the batch of C(τ) = (1/M) Σ_m c_m.
+  /// Mean over the batch of C(τ) = (1/M) Σ_m c_m (Trajectories::mean_cost).
   double mean_cost = kNaN;
-  double cost_error = 0;  // standard error of that mean; 0 for a single trajectory
+  /// The standard error of that mean; 0 for a single trajectory. With cuts that of a sum weighted
+  /// by observation_weights, W_i = Σ_m ω_m (c_m - mean of step m) over the known steps of
+  /// trajectory i, taking the weights for given.
+  double cost_error = 0;
+  /// Live steps as a share of those that the batch would have had if no trajectory had been cut
+  /// short (complete_totals); 1 without cuts. A sum over live steps with `step_weights` is this
+  /// share of the whole, in expectation.
+  double observed_share = 1;
   /// Cost-to-go per unit of advantage: the standard deviation that was divided out, 1 without
   /// normalisation, 0 if all advantages were equal.
   double scale = kNaN;
@@ -31,14 +39,24 @@ struct AdvantageWorkspace {
   AlignedVector<double> lengths;     // of each trajectory, as doubles to compare with
   AlignedVector<double> totals;      // one number for each trajectory
   AlignedVector<double> magnitudes;
-  std::vector<double> live;    // trajectories at each step
-  std::vector<double> means;   // of what is fitted, at each step
-  std::vector<double> shifts;  // V - v at each step
+  AlignedVector<double> live_totals;  // of complete_totals
+  std::vector<double> live;           // trajectories at each step
+  std::vector<double> means;          // of what is fitted, at each step
+  std::vector<double> shifts;         // V - v at each step
+  /// With cuts: observation_weights, scaled to mean 1 over all live steps.
+  std::vector<double> step_weights;
   StateBaseline baseline;
+  BootstrapWorkspace bootstrap;
 };
 
 /// Fills workspace.advantages. The baselines are fitted to the batch they are subtracted from,
 /// which shrinks the expected gradient by about one part in the number of trajectories.
+///
+/// A trajectory that was cut short has its returns bootstrapped first (bootstrap_returns), whatever
+/// the baselines are. From there on its end is treated like a failure, whose costs are known:
+/// beyond it V is what the returns say and errors are zero, so A_m = Σ_k (γλ)^k δ_{m+k} over its
+/// live steps with δ_{L-1} = c_{L-1} + γ B - V_{L-1}. Throws InvalidInput if all trajectories were
+/// cut short before their first step.
 AdvantageSummary compute_advantages(const Trajectories& trajectories,
                                     const AdvantageSettings& settings,
                                     AdvantageWorkspace& workspace);

@@ -36,6 +36,31 @@ void check_sums(const Trajectories& t, const AdvantageSummary& summary, const Po
   throw InvalidInput("trajectories", "finite numbers", "must be small enough for finite sums");
 }
 
+/// The gradient and F. Returns the advantages as they entered, weighted if trajectories were cut
+/// short.
+const double* sum_scores(const Trajectories& t, const GaussianPolicy& played, bool weigh_steps,
+                         BaseLearnerWorkspace& w) {
+  const double* advantages = w.advantages.advantages.data();
+  if (!weigh_steps || t.cut_short() == 0) {
+    compute_policy_gradient(t, played, advantages, w.policy_gradient);
+    return advantages;
+  }
+  const std::size_t size = static_cast<std::size_t>(t.steps()) * t.stride();
+  w.weights.resize(size);
+  w.weighted_advantages.resize(size);
+  for (int m = 0; m < t.steps(); ++m) {
+    const std::size_t start = static_cast<std::size_t>(m) * t.stride();
+    const double weight = w.advantages.step_weights[m];
+    for (std::size_t k = start; k < start + t.stride(); ++k) {
+      w.weights[k] = weight;
+      w.weighted_advantages[k] = weight * advantages[k];
+    }
+  }
+  compute_policy_gradient(t, played, w.weighted_advantages.data(), w.policy_gradient,
+                          w.weights.data());
+  return w.weighted_advantages.data();
+}
+
 void set_played(const GaussianPolicy& played, Eigen::VectorXd& alpha) {
   alpha.resize(played.gains().size());
   for (int a = 0; a < played.actions(); ++a) {
@@ -70,8 +95,8 @@ void write_no_signal(const Eigen::MatrixXd& curvature, double constant, RoundLos
 }
 
 double choose_step(const Trajectories& t, const GaussianPolicy& played, double visit,
-                   const StepSettings& settings, double direction_curvature,
-                   BaseLearnerWorkspace& w) {
+                   const StepSettings& settings, const double* advantages,
+                   double direction_curvature, BaseLearnerWorkspace& w) {
   switch (settings.rule) {
     case StepRule::fixed:
       return settings.size;
@@ -80,8 +105,7 @@ double choose_step(const Trajectories& t, const GaussianPolicy& played, double v
     case StepRule::trust_region:
       return std::sqrt(2.0 * settings.radius(visit) / direction_curvature);
     case StepRule::line_search:
-      w.line.prepare(t, played, w.advantages.advantages.data(), w.direction,
-                     settings.line_search_trajectories);
+      w.line.prepare(t, played, advantages, w.direction, settings.line_search_trajectories);
       return line_search_step(w.line, settings, settings.radius(visit), direction_curvature);
   }
   throw InvalidInput("step.rule", "unknown", "must be one of the named rules");
@@ -97,7 +121,7 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
     advantages.normalise = false;
   }
   const AdvantageSummary summary = compute_advantages(t, advantages, w.advantages);
-  compute_policy_gradient(t, played, w.advantages.advantages.data(), w.policy_gradient);
+  const double* weighted = sum_scores(t, played, !regression, w);
   check_sums(t, summary, w.policy_gradient);
 
   // Nothing below throws: the loss is written from here on.
@@ -152,13 +176,14 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   if (plain) w.direction = w.policy_gradient.gradient;
   const double direction_curvature = plain ? block_norm_squared(fisher, w.direction) : q;
   const double step =
-      choose_step(t, played, visit, settings.step, direction_curvature, w) * shrinkage;
+      choose_step(t, played, visit, settings.step, weighted, direction_curvature, w) * shrinkage;
 
   loss.status = damped ? RoundLossStatus::damped_curvature : RoundLossStatus::ok;
   loss.target = loss.played - step * w.direction;
   loss.step_kl = 0.5 * step * step * direction_curvature;
-  // C(τ) is a mean over steps, advantages are sums of costs divided by their scale.
-  const double cost_unit = summary.scale / t.steps();
+  // C(τ) is a mean over all steps, advantages are sums of costs divided by their scale, and the
+  // gradient is that of the share of steps that was not cut off.
+  const double cost_unit = summary.scale / (t.steps() * summary.observed_share);
   loss.cost_gradient *= cost_unit;
   loss.natural_norm_squared = q * cost_unit * cost_unit;
   loss.constant = 0.0;
@@ -181,7 +206,7 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
   const bool weighted = settings.method == BaseLearnerMethod::weighted_likelihood;
   const AdvantageSummary summary = compute_advantages(t, settings.advantages, w.advantages);
   if (weighted) {
-    compute_policy_gradient(t, played, w.advantages.advantages.data(), w.policy_gradient);
+    sum_scores(t, played, true, w);
     check_sums(t, summary, w.policy_gradient);
     likelihood_weights(t, w.advantages.advantages.data(), settings.temperature, w.weights);
   } else {
@@ -220,7 +245,7 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
     loss.step_kl = 0.5 * drop;
     return;
   }
-  const double cost_unit = summary.scale / t.steps();
+  const double cost_unit = summary.scale / (t.steps() * summary.observed_share);
   loss.cost_gradient = w.policy_gradient.gradient * cost_unit;
   loss.step_kl = 0.5 * block_norm_squared(w.policy_gradient.fisher, w.direction);
   factorise_damped(w.policy_gradient.fisher, settings.relative_damping, w.factor);

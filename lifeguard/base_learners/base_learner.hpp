@@ -28,12 +28,20 @@ struct BaseLearnerWorkspace {
   Eigen::VectorXd direction;
   Eigen::VectorXd scratch;
   AlignedVector<double> weights;
+  AlignedVector<double> weighted_advantages;
 };
 
 /// One round's trajectories, gathered with `played` at the given visit of the task, as one loss.
 /// Throws InvalidInput, without touching `loss`, if shapes do not fit, sigma is 0, a number is not
 /// finite or so large that sums overflow. Trajectories must be as Trajectories describes them: zero
-/// features and actions after failure, actions before they are limited.
+/// features and actions after their end, actions before they are limited. Whether they are, and
+/// were gathered with `played`, is checked by check_trajectories, not here.
+///
+/// Sums over steps have the live steps only. Where trajectories were cut short, the later steps
+/// have fewer of them than they should; in the gradient and in F they weigh more for that
+/// (AdvantageWorkspace::step_weights), so that both are those of whole trajectories times the share
+/// of their steps that was observed. The regression form and the likelihoods take live steps as
+/// they are.
 void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
                      const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
                      RoundLoss& loss);

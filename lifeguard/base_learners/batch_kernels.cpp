@@ -305,7 +305,7 @@ void EvaluateQuadratic(const Trajectories& t, const double* coefficients, const 
 template <int kActions, int kSteps>
 HWY_INLINE void AddGradients(const Trajectories& t, int m, int a, std::size_t i, std::size_t width,
                              const double* gains, const Lanes* advantages, Lanes* squares,
-                             double* gradients) {
+                             const ScoreSums& sums) {
   const int features = t.features();
   const std::size_t stride = t.stride();
   const std::size_t step = static_cast<std::size_t>(features) * stride;
@@ -325,13 +325,19 @@ HWY_INLINE void AddGradients(const Trajectories& t, int m, int a, std::size_t i,
       }
     }
   }
+  for (int b = 0; b < kActions; ++b) {
+    double* total = sums.noises + static_cast<std::size_t>(a + b) * width + i;
+    Lanes sum = Lanes::load(total);
+    for (int s = 0; s < kSteps; ++s) sum = sum + noise[b][s];
+    sum.store(total);
+  }
   for (int s = 0; s < kSteps; ++s) {
     for (int b = 0; b < kActions; ++b) {
       squares[s] = multiply_add(noise[b][s], noise[b][s], squares[s]);
       noise[b][s] = noise[b][s] * advantages[s];
     }
   }
-  double* to = gradients + static_cast<std::size_t>(a * features) * width + i;
+  double* to = sums.gradients + static_cast<std::size_t>(a * features) * width + i;
   const std::size_t next_action = static_cast<std::size_t>(features) * width;
   for (int f = 0; f < features; ++f, to += width) {
     Lanes sum[kActions];
@@ -358,8 +364,7 @@ HWY_INLINE void PrefetchSteps(const Trajectories& t, int m, int steps, std::size
 template <int kSteps>
 HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t width,
                                  const double* gains, double precision, const double* advantages,
-                                 const double* weights, double* gradients, double* products,
-                                 double* bends) {
+                                 const double* weights, const ScoreSums& sums) {
   const int features = t.features();
   const std::size_t stride = t.stride();
   const std::size_t step = static_cast<std::size_t>(features) * stride;
@@ -373,18 +378,23 @@ HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t width
     for (int s = 0; s < kSteps; ++s) advantage[s] = Lanes::load(advantages + at + s * stride);
     int a = 0;
     for (; a + 2 <= t.actions(); a += 2) {
-      AddGradients<2, kSteps>(t, m, a, i, width, gains, advantage, squares, gradients);
+      AddGradients<2, kSteps>(t, m, a, i, width, gains, advantage, squares, sums);
     }
     if (a < t.actions()) {
-      AddGradients<1, kSteps>(t, m, a, i, width, gains, advantage, squares, gradients);
+      AddGradients<1, kSteps>(t, m, a, i, width, gains, advantage, squares, sums);
     }
-    Lanes bend = Lanes::load(bends + i);
+    Lanes bend = Lanes::load(sums.bends + i), total = Lanes::load(sums.squares + i),
+          largest = Lanes::load(sums.largest + i);
     for (int s = 0; s < kSteps; ++s) {
       bend = multiply_add(advantage[s], multiply_add(squares[s], scale, actions), bend);
+      total = total + squares[s];
+      largest = Lanes(hn::Max(largest.v, squares[s].v));
     }
-    bend.store(bends + i);
+    bend.store(sums.bends + i);
+    total.store(sums.squares + i);
+    largest.store(sums.largest + i);
 
-    double* to = products + i;
+    double* to = sums.products + i;
     const double* x = t.feature_row(m, 0) + i;
     for (int f = 0; f < features; ++f) {
       Lanes factor[kSteps];
@@ -404,18 +414,15 @@ HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t width
 }
 
 void AddScores(const Trajectories& t, const double* gains, double precision,
-               const double* advantages, const double* weights, double* gradients, double* products,
-               double* bends) {
+               const double* advantages, const double* weights, const ScoreSums& sums) {
   constexpr int kSteps = 4;
   const std::size_t width = padded_count(t);
   int m = 0;
   for (; m + kSteps <= t.steps(); m += kSteps) {
-    AddScoresOfSteps<kSteps>(t, m, width, gains, precision, advantages, weights, gradients,
-                             products, bends);
+    AddScoresOfSteps<kSteps>(t, m, width, gains, precision, advantages, weights, sums);
   }
   for (; m < t.steps(); ++m) {
-    AddScoresOfSteps<1>(t, m, width, gains, precision, advantages, weights, gradients, products,
-                        bends);
+    AddScoresOfSteps<1>(t, m, width, gains, precision, advantages, weights, sums);
   }
 }
 
@@ -498,10 +505,8 @@ void evaluate_quadratic(const Trajectories& trajectories, const double* coeffici
   (trajectories, coefficients, lengths, every, values, sums);
 }
 void add_scores(const Trajectories& trajectories, const double* gains, double precision,
-                const double* advantages, const double* weights, double* gradients,
-                double* products, double* bends) {
-  HWY_DYNAMIC_DISPATCH(AddScores)
-  (trajectories, gains, precision, advantages, weights, gradients, products, bends);
+                const double* advantages, const double* weights, const ScoreSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddScores)(trajectories, gains, precision, advantages, weights, sums);
 }
 void scale_and_sum(const Trajectories& trajectories, double factor, double* rows, int count,
                    double* sums) {

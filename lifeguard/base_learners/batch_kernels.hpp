@@ -74,12 +74,18 @@ void add_terms(const double* x, int features, std::size_t width, const double* w
 void evaluate_quadratic(const Trajectories& trajectories, const double* coefficients,
                         const double* lengths, int every, double* values, double* sums);
 
-/// With ε = u - KΦ: gradients[a F + f][i] += Σ_m A_m ε_a Φ_f, products[f ≤ h][i] += Σ_m w_m Φ_f Φ_h
-/// and bends[i] += Σ_m A_m (precision · |ε|² - actions), rows of padded_count; w = 1 without
-/// weights. `gains` is K by rows.
+/// What add_scores adds up for each trajectory, with ε = u - KΦ, in rows of padded_count.
+struct ScoreSums {
+  double* gradients;  // [a F + f] += Σ_m A_m ε_a Φ_f
+  double* products;   // [f ≤ h] += Σ_m w_m Φ_f Φ_h; w = 1 without weights
+  double* bends;      // += Σ_m A_m (precision · |ε|² - actions)
+  double* noises;     // [a] += Σ_m ε_a
+  double* squares;    // += Σ_m |ε|²
+  double* largest;    // the largest |ε|² and what is there
+};
+/// `gains` is K by rows.
 void add_scores(const Trajectories& trajectories, const double* gains, double precision,
-                const double* advantages, const double* weights, double* gradients,
-                double* products, double* bends);
+                const double* advantages, const double* weights, const ScoreSums& sums);
 
 /// Multiplies rows of padded_count by the factor and adds each up, over trajectories; what
 /// follows the last trajectory becomes zero.

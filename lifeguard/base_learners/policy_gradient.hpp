@@ -19,12 +19,18 @@ struct PolicyGradient {
   /// Σ_i Σ_m A_m (|ε|²/σ² - a) with the noise ε = u - KΦ of the a actions: how much costlier than
   /// expected large noise was.
   double bend = 0;
+  /// Of the noise itself, over the batch: Σ ε of each action, Σ |ε|² and the largest |ε|². What
+  /// they say about where the actions came from: trajectory_check.hpp.
+  Eigen::VectorXd noise_sums;
+  double noise_squares = 0;
+  double largest_noise_square = 0;
   /// The summands of ĝ, before the division by n: one row of `stride` trajectories for each entry,
   /// zero behind the last one.
   AlignedVector<double> trajectory_gradients;
   AlignedVector<double> trajectory_products;  // likewise Σ_m ΦΦᵀ, upper triangle by rows
   AlignedVector<double> trajectory_bends;
-  AlignedVector<double> row_sums;  // over trajectories
+  AlignedVector<double> trajectory_noises;  // Σ ε of each action, then Σ |ε|², then the largest
+  AlignedVector<double> row_sums;           // over trajectories
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> gains;
   std::size_t stride = 0;
 

@@ -6,6 +6,7 @@
 
 namespace lifeguard {
 
+/// What the batch was good for.
 enum class RoundLossStatus {
   not_run,
   ok,
@@ -45,10 +46,12 @@ struct RoundLoss {
   /// divergence over a trajectory, in nats.
   double step_kl = kNaN;
 
+  /// F and A.
   int features() const { return static_cast<int>(curvature.rows()); }
   int actions() const {
     return curvature.rows() == 0 ? 0 : static_cast<int>(target.size() / curvature.rows());
   }
+  /// l(α) and ∇l(α).
   double value(const Eigen::VectorXd& alpha) const;
   Eigen::VectorXd gradient(const Eigen::VectorXd& alpha) const;
 };

@@ -29,6 +29,18 @@ class StateBaseline {
   /// v(x) on every so many-th step, zero where no longer live, and its sums over these steps.
   void values(const Trajectories& trajectories, const double* lengths, int every, double* v,
               double* sums) const;
+  /// v of any features, given as a function of f = 0, 1, ….
+  template <class FeatureOf>
+  double value(const FeatureOf& feature_of) const {
+    const double* w = coefficients_.data() + features_;
+    double value = 0;
+    for (int f = 0; f < features_; ++f) {
+      double slope = coefficients_(f);
+      for (int h = f; h < features_; ++h) slope += *w++ * feature_of(h);
+      value += slope * feature_of(f);
+    }
+    return value;
+  }
   /// The mean of v over the steps of the fit.
   double mean_value() const;
 

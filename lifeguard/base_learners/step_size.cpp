@@ -20,7 +20,8 @@ void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played
   const double precision = 1.0 / (played.sigma() * played.sigma());
   std::size_t at = 0;
   for (int m = 0; m < t.steps(); ++m) {
-    for (int i = 0; i < count_; ++i, ++at) {
+    for (int i = 0; i < count_; ++i) {
+      if (m >= t.length(i) && t.end(i) == EndReason::cut_short) continue;  // not a sample
       for (int a = 0; a < t.actions(); ++a) {
         double residual = t.action(i, m, a);
         double change = 0;  // of the mean action, for a unit step
@@ -32,8 +33,12 @@ void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played
         bend_[at] += 0.5 * change * change * precision;
       }
       advantages_[at] = advantages[static_cast<std::size_t>(m) * t.stride() + i];
+      ++at;
     }
   }
+  slope_.resize(at);
+  bend_.resize(at);
+  advantages_.resize(at);
 }
 
 ImportanceLine::Point ImportanceLine::at(double step) const {
@@ -59,7 +64,7 @@ double line_search_step(const ImportanceLine& line, const StepSettings& settings
     radius *= 0.5;
     const bool last = k + 1 == settings.line_search_candidates;
     const ImportanceLine::Point point = line.at(step);
-    if (point.effective_share < settings.line_search_effective_share) {
+    if (!(point.effective_share >= settings.line_search_effective_share)) {  // NaN: no samples
       if (last && chosen == 0) chosen = step;
     } else if (point.value < best) {
       best = point.value;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace lifeguard {
@@ -38,6 +39,20 @@ void require_size(std::string_view field, long size, long expected) {
     throw InvalidInput(field, fmt::format("{} entries", size),
                        fmt::format("must have {} entries", expected));
   }
+}
+
+void require_file_name(std::string_view field, std::string_view name) {
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && c != '\x7f' && c != '/' && c != '\\';
+  };
+  const bool ok = !name.empty() && name.size() <= kLongestFileName && name.front() != '.' &&
+                  name.front() != '-' && std::all_of(name.begin(), name.end(), plain);
+  if (ok) return;
+  throw InvalidInput(
+      field, fmt::format("\"{}\"", name),
+      fmt::format("must be the name of a file: 1 to {} bytes, no / or \\, no control "
+                  "characters, no . or - at its beginning",
+                  kLongestFileName));
 }
 
 std::string indexed(std::string_view field, long index) {

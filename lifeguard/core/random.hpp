@@ -23,9 +23,11 @@ enum class RandomStream : std::uint32_t {
 /// from a pair of words by Box and Muller, so a normal is at most 6.77 standard deviations.
 class CounterRandom {
  public:
+  /// The sequence `index` of a stream; making one costs nothing.
   CounterRandom(std::uint64_t seed, RandomStream stream, std::uint64_t index)
       : seed_(seed), stream_(stream), index_(index) {}
 
+  /// The four numbers of a block: words, uniforms in (0, 1), or standard normals.
   std::array<std::uint32_t, 4> words(std::uint32_t block) const;
   std::array<double, 4> uniforms(std::uint32_t block) const;
   std::array<double, 4> normals(std::uint32_t block) const;

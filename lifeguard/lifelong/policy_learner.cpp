@@ -80,20 +80,44 @@ void PolicyLearner::require_usable(const RoundLoss& loss) const {
   }
 }
 
+RoundRecord PolicyLearner::refuse(int task, const TrajectoryCheck& check, double mean_cost) const {
+  RoundRecord record;
+  record.status = RoundStatus::no_noise;
+  record.task = tasks_[task].id;
+  record.round = rounds_;
+  record.visit = tasks_[task].visits;
+  record.mean_cost = mean_cost;
+  record.trajectories = check;
+  return record;
+}
+
 RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& trajectories) {
   const int task = index(id);
   policy_parameters(task, alpha_);
   played_.assign(alpha_, tasks_[task].sigma);
+  TrajectoryCheck check = check_ends(trajectories, played_);
+  check.require_usable();
   const double visit = visits_before(task);
   const BaseLearnerSettings settings =
       adapted(round_.base_learner, round_.adaptation, trajectories);
-  make_round_loss(trajectories, played_, visit, settings, *workspace_, loss_);
+  make_round_loss(trajectories, played_, visit, settings, *workspace_, next_loss_);
+  if (settings.method != BaseLearnerMethod::fit_demonstrations) {
+    check_noise(trajectories, played_, workspace_->policy_gradient, check);
+    check.require_usable();
+    if (check.status == TrajectoryStatus::no_noise) {
+      return refuse(task, check, next_loss_.mean_cost);
+    }
+  }
+  if (next_loss_.status == RoundLossStatus::no_signal) explain_no_signal(trajectories, check);
+  std::swap(loss_, next_loss_);
   if (settings.step.rule == StepRule::trust_region &&
       settings.method == BaseLearnerMethod::natural_actor_critic) {
     adapt_step(round_.adaptation, settings.step.radius(visit), trajectories,
                workspace_->policy_gradient, loss_);
   }
-  return observe(id, loss_);
+  RoundRecord record = observe(id, loss_);
+  record.trajectories = std::move(check);
+  return record;
 }
 
 RoundRecord PolicyLearner::observe(std::string_view id, const RoundLoss& loss) {

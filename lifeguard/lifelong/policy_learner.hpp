@@ -50,10 +50,17 @@ class PolicyLearner {
 
   /// Learns from one round of a task: trajectories gathered with policy(id), wherever they come
   /// from, or what another base learner made of them.
+  ///
+  /// Trajectories that cannot be learnt from (TrajectoryStatus) throw InvalidInput: wrong shapes
+  /// and lengths, numbers that are not finite, actions that are not draws of policy(id) as it is
+  /// now. The latter does not hold for fit_demonstrations, which imitates whoever acted.
   RoundRecord observe(std::string_view id, const Trajectories& trajectories);
   RoundRecord observe(std::string_view id, const RoundLoss& loss);
   /// What the last observe() of trajectories made of them; its `played` is what was played.
   const RoundLoss& last_loss() const { return loss_; }
+
+  /// How often policy_parameters() handed out the anchor, since its last look at a policy failed.
+  virtual long fallbacks() const { return 0; }
 
   /// All that rounds changed, as text. A learner made with the same settings and tasks that reads
   /// it goes on to the same bits. read_state throws InvalidInput for another learner's state.
@@ -96,6 +103,7 @@ class PolicyLearner {
     return static_cast<double>(rounds_) / tasks();
   }
   void require_usable(const RoundLoss& loss) const;
+  RoundRecord refuse(int task, const TrajectoryCheck& check, double mean_cost) const;
 
   int features_;
   int actions_;
@@ -103,6 +111,7 @@ class PolicyLearner {
   GaussianPolicy played_;  // in the round that is being observed
   std::unique_ptr<BaseLearnerWorkspace> workspace_;
   RoundLoss loss_;
+  RoundLoss next_loss_;  // until its trajectories are known to be usable
   long rounds_ = 0;
   std::vector<TaskState> tasks_;
   std::map<std::string, int, std::less<>> index_;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/base_learners/trajectory_check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
 
@@ -17,6 +18,9 @@ enum class RoundStatus {
   /// A linear system of the update was singular to working precision; the learner is what it was
   /// before the round.
   singular,
+  /// The actions are the policy's mean, without exploration noise (TrajectoryStatus::no_noise): the
+  /// data are refused, and the learner is what it was before.
+  no_noise,
 };
 
 /// What happened in one round.
@@ -32,6 +36,8 @@ struct RoundRecord {
   double loss_after = kNaN;
   double step_kl = kNaN;
   double noise_share = kNaN;
+  /// What a look at the trajectories said; not run if a loss was observed.
+  TrajectoryCheck trajectories;
   /// What kept the policies safe; not run for learners without constraints.
   SafeguardRecord safeguard;
 };

@@ -1,8 +1,11 @@
 #include "lifeguard/lifelong/safeguard.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lifeguard/safety/prove/safety_view.hpp"
+#include "lifeguard/safety/prove/verification.hpp"
+#include "lifeguard/safety/solve/projection.hpp"
 
 namespace lifeguard {
 namespace {
@@ -13,28 +16,42 @@ ProjectionTask projection_task(const SafeSet& set, const Eigen::VectorXd& anchor
 
 }  // namespace
 
-Safeguard::Safeguard(const ProjectionSettings& settings) : projection_(settings) {}
+struct Safeguard::Solver {
+  Projection projection;
+  std::vector<ProjectionTask> tasks;
+};
+
+Safeguard::Safeguard(const ProjectionSettings& settings)
+    : solver_(std::make_unique<Solver>(Solver{Projection(settings), {}})) {}
+
+Safeguard::~Safeguard() = default;
+Safeguard::Safeguard(Safeguard&&) noexcept = default;
+Safeguard& Safeguard::operator=(Safeguard&&) noexcept = default;
+
+const ProjectionSettings& Safeguard::settings() const { return solver_->projection.settings(); }
+
+void Safeguard::inject_faults(FaultInjection faults) {
+  solver_->projection.inject_faults(std::move(faults));
+}
 
 void Safeguard::add_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
-  tasks_.push_back(projection_task(set, anchor));
+  solver_->tasks.push_back(projection_task(set, anchor));
   safe_sets_.push_back(set);
 }
 
 void Safeguard::replace_task(int task, const SafeSet& set, const Eigen::VectorXd& anchor) {
-  tasks_[task] = projection_task(set, anchor);
+  solver_->tasks[task] = projection_task(set, anchor);
   safe_sets_[task] = set;
 }
 
 void Safeguard::remove_last_task() {
-  tasks_.pop_back();
+  solver_->tasks.pop_back();
   safe_sets_.pop_back();
 }
 
 SafeguardRecord Safeguard::protect(const Knowledge& last, Knowledge& wanted) {
-  const ProjectionResult& result =
-      projection_.project(tasks_, wanted.basis, wanted.coefficients, last.basis, last.coefficients);
-  wanted.basis = result.basis;
-  wanted.coefficients = result.coefficients;
+  const ProjectionResult& result = solver_->projection.project({solver_->tasks}, wanted, last);
+  wanted = result.knowledge;
   SafeguardRecord record;
   record.status = result.status;
   record.basis_path = result.basis_path;

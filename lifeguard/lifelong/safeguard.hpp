@@ -1,15 +1,17 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
-#include "lifeguard/safety/solve/projection.hpp"
+#include "lifeguard/safety/solve/fault_injection.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
+#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
 
@@ -33,12 +35,16 @@ struct SafeguardRecord {
 /// counted: that is the only way into a learner's state.
 class Safeguard {
  public:
+  /// Throws InvalidInput for settings outside their rules.
   explicit Safeguard(const ProjectionSettings& settings);
+  ~Safeguard();
+  Safeguard(Safeguard&&) noexcept;
+  Safeguard& operator=(Safeguard&&) noexcept;
 
-  const ProjectionSettings& settings() const { return projection_.settings(); }
+  const ProjectionSettings& settings() const;
   const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
 
-  void inject_faults(FaultInjection faults) { projection_.inject_faults(std::move(faults)); }
+  void inject_faults(FaultInjection faults);
 
   /// Throws InvalidInput unless the anchor is strictly safe.
   void add_task(const SafeSet& set, const Eigen::VectorXd& anchor);
@@ -57,9 +63,10 @@ class Safeguard {
   Certificate certify(const Knowledge& knowledge) const;
 
  private:
-  Projection projection_;
+  // The solvers and the tasks as they see them, which no user of a learner has to compile.
+  struct Solver;
+  std::unique_ptr<Solver> solver_;
   std::vector<SafeSet> safe_sets_;
-  std::vector<ProjectionTask> tasks_;
 };
 
 }  // namespace lifeguard

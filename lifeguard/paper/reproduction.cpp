@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/paper/paper_configurations.hpp"
+#include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/runs/setting.hpp"
 
@@ -25,6 +25,8 @@ std::vector<Figure> chosen_figures(const ReproductionOptions& options) {
     const auto found = std::find(names.begin(), names.end(), name);
     require(found != names.end(), "figure", name,
             fmt::format("must be one of {}", fmt::join(names, ", ")));
+    require(std::count(options.figures.begin(), options.figures.end(), name) == 1, "figure", name,
+            "must not be given twice");
     chosen.push_back(paper_figures()[static_cast<std::size_t>(found - names.begin())]);
   }
   return chosen;
@@ -38,7 +40,7 @@ ExperimentConfig figure_configuration(const Figure& figure, const ReproductionOp
     overrides = {"experiment.seeds=2", "evaluation.start_states=25", "evaluation.spacing=0.1",
                  fmt::format("experiment.rounds={}", std::min(rounds, 60))};
   }
-  if (options.seeds > 0) overrides.push_back(fmt::format("experiment.seeds={}", options.seeds));
+  if (options.seeds) overrides.push_back(fmt::format("experiment.seeds={}", *options.seeds));
   return parse_config(text, figure.name + ".toml", overrides);
 }
 
@@ -61,13 +63,6 @@ double detour(const std::vector<std::vector<double>>& path) {
   double length = 0;
   for (std::size_t i = 1; i < path.size(); ++i) length += distance(path[i], path[i - 1]);
   return length / distance(path.back(), path.front());
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  require(file.good(), "folder", path.string(), "must be a file that can be written");
 }
 
 }  // namespace
@@ -104,22 +99,19 @@ std::vector<FigureResult> reproduce(const ReproductionOptions& options) {
     FigureResult result;
     result.figure = figure;
     result.config = figure_configuration(figure, options);
-    if (options.before_figure) {
-      options.before_figure(figure,
-                            static_cast<long>(result.config.methods.size()) * result.config.seeds);
-    }
+    if (options.before_figure) options.before_figure(figure);
     ComparisonOptions comparison;
     comparison.folder = options.folder / figure.name;
     comparison.threads = options.threads;
-    comparison.after_run = options.after_run;
-    comparison.stop = options.stop;
+    comparison.work = options.work;
     result.comparison = compare_methods(result.config, comparison);
     if (figure.kind == FigureKind::path) {
       for (const std::string& method : result.config.methods) {
         std::vector<double> detours;
         for (int s = 0; s < result.config.seeds; ++s) {
-          const auto path = path_of(RunReader(
-              comparison.folder / fmt::format("{}-{}.run", method, result.config.seed + s)));
+          options.work.stop.throw_if_requested();
+          const auto path = path_of(
+              RunReader(comparison_file(comparison.folder, method, result.config.seed + s)));
           detours.push_back(detour(path));
           if (s == 0) result.paths.push_back(path);
         }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,13 @@ struct ReproductionOptions {
   std::vector<std::string> figures;  // names; empty: all
   /// Two seeds and few rounds, for a first look.
   bool quick = false;
-  int seeds = 0;  // 0: as the configurations say
+  std::optional<int> seeds;  // as the configurations say if not given
   std::filesystem::path folder = "reproduction";
   int threads = 0;
-  /// Called before each figure, and after each run of it.
-  std::function<void(const Figure&, long runs)> before_figure = {};
-  std::function<void(long done, long total)> after_run = {};
-  std::function<bool()> stop = {};
+  /// Called before each figure.
+  std::function<void(const Figure&)> before_figure = {};
+  /// As in ComparisonOptions.
+  LongWork work = {};
 };
 
 struct FigureResult {
@@ -63,14 +64,14 @@ struct Claim {
 };
 
 /// Runs the figures into FOLDER/NAME/METHOD-SEED.run and writes FOLDER/NAME.json for each; runs
-/// that are there are not made again. Throws RunsStopped when stopped.
+/// that are there are not made again. Throws Stopped if `work` asks for it.
 std::vector<FigureResult> reproduce(const ReproductionOptions& options);
 
 nlohmann::ordered_json figure_to_json(const FigureResult& result);
 /// Those that the figures at hand can speak about.
 std::vector<Claim> judge_claims(const std::vector<FigureResult>& results);
 nlohmann::ordered_json claims_to_json(const std::vector<Claim>& claims);
-/// The page that docs/results.md holds.
+/// The page that docs/studies/results.md holds.
 std::string results_page(const std::vector<FigureResult>& results);
 
 }  // namespace lifeguard

@@ -11,10 +11,13 @@ struct Features {
   bool bias = false;
   bool second_order = false;
 
-  int count(int states) const {
+  /// How many features a state of this size has.
+  constexpr int count(int states) const {
     return states + (bias ? 1 : 0) + (second_order ? states * (states + 1) / 2 : 0);
   }
+  /// Whether Φ(x) = x - goal.
   bool is_state_only() const { return !bias && !second_order; }
+  /// Φ(x).
   Eigen::VectorXd evaluate(const Eigen::VectorXd& state, const Eigen::VectorXd& goal) const;
 
   bool operator==(const Features&) const = default;

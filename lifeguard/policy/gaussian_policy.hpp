@@ -8,6 +8,7 @@ namespace lifeguard {
 /// so a curvature that is the same for every action is I ⊗ G (docs/mathematics.md, §2).
 class GaussianPolicy {
  public:
+  /// From K (actions × features), or from its rows in one vector; σ ≥ 0.
   GaussianPolicy(Eigen::MatrixXd gains, double sigma);
   static GaussianPolicy from_parameters(const Eigen::VectorXd& parameters, int actions,
                                         double sigma);
@@ -15,6 +16,7 @@ class GaussianPolicy {
   /// Other numbers in the same shape, without allocating.
   void assign(const Eigen::VectorXd& parameters, double sigma);
 
+  /// K, σ and their sizes; α; and the mean action K Φ for given features.
   const Eigen::MatrixXd& gains() const { return gains_; }
   double sigma() const { return sigma_; }
   int actions() const { return static_cast<int>(gains_.rows()); }

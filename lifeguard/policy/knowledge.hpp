@@ -19,6 +19,7 @@ struct Knowledge {
   /// L = diag_k(ζ): ζ on the diagonal, zero elsewhere (Algorithm 1, line 2). No tasks.
   Knowledge(int parameters, int basis_size, double zeta);
 
+  /// d, k and T.
   int parameters() const { return static_cast<int>(basis.rows()); }
   int basis_size() const { return static_cast<int>(basis.cols()); }
   int tasks() const { return static_cast<int>(coefficients.cols()); }

@@ -64,6 +64,7 @@ double true_cost(const Task& task, const Eigen::VectorXd& alpha, const TrueCostS
   rollouts.trajectories = settings.start_states;
   rollouts.steps = settings.steps;
   rollouts.seed = settings.seed;
+  rollouts.features = settings.features;
   const double sigma = settings.exploration ? task.settings.sigma : 0.0;
   return evaluate(task, GaussianPolicy::from_parameters(alpha, task.actions(), sigma), rollouts)
       .mean_cost;
@@ -75,15 +76,20 @@ BestPolicy best_known_policy(const Task& task, const SafeSet& set,
   require(settings.trials >= 0, "trials", settings.trials, "must not be negative");
   require_positive("first_step", settings.first_step);
   std::vector<Eigen::VectorXd> starts = candidates;
-  starts.push_back(parameters_from_gains(lqr_gains(task)));
   const Eigen::Index d = set.parameters();
+  if (const auto lqr = find_lqr_policy_gains(task, settings.cost.features)) {
+    starts.push_back(parameters_from_gains(*lqr));
+  } else if (starts.empty()) {
+    starts.emplace_back(Eigen::VectorXd::Zero(d));
+  }
   Eigen::VectorXd units = Eigen::VectorXd::Zero(d);
   for (const Eigen::VectorXd& start : starts) {
     require_size("candidate", start.size(), d);
     units = units.cwiseMax(start.cwiseAbs());
   }
+  // Without LQR and candidates nothing is known of the sizes of gains.
+  if (units.isZero(0)) units.setOnes();
   units = units.cwiseMax(1e-3 * units.maxCoeff());
-  require_positive("candidates (largest gain)", units.maxCoeff());
 
   SafeProjection projection(set, units);
   BestPolicy best;

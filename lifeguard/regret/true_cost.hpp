@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/features.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"
 
@@ -19,6 +20,8 @@ struct TrueCostSettings {
   /// Whether the policies explore with the task's sigma, as they did when they were played, or
   /// their mean action is taken.
   bool exploration = false;
+  /// What the policies see of the state.
+  Features features = {};
 
   void validate() const;
 };
@@ -52,10 +55,10 @@ struct BestPolicySettings {
   std::uint64_t seed = 0;
 };
 
-/// The best of: the candidates (policies that learners ended at), LQR, and what a random search
-/// finds from the best of these. All are projected onto the safe set first. The search is an
-/// evolution strategy with one parent; its step grows by 1.5 with a success and shrinks by 1.5^¼
-/// without (Rechenberg's rule of one success in five).
+/// The best of: the candidates (policies that learners ended at), LQR if the task has it, and what
+/// a random search finds from the best of these (from zero, if there are none). All are projected
+/// onto the safe set first. The search is an evolution strategy with one parent; its step grows
+/// by 1.5 with a success and shrinks by 1.5^¼ without (Rechenberg's rule of one success in five).
 BestPolicy best_known_policy(const Task& task, const SafeSet& set,
                              const std::vector<Eigen::VectorXd>& candidates,
                              const BestPolicySettings& settings);

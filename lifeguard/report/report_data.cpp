@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/report/report_run.hpp"
+#include "lifeguard/report/chart_json.hpp"
+#include "lifeguard/report/charts.hpp"
+#include "lifeguard/report/rows_in_all.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/version.hpp"
 
@@ -15,86 +16,49 @@ namespace lifeguard {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Snapshots = std::vector<const RunSnapshot*>;
+using Views = std::vector<const RunView*>;
 
-/// Rows of several runs by round: a round counts if every run has it.
-template <typename Row>
-std::vector<std::vector<const Row*>> rows_in_all(const Snapshots& runs,
-                                                 std::vector<Row> RunSnapshot::*rows) {
-  std::map<long, std::vector<const Row*>> by_round;
-  for (const RunSnapshot* run : runs) {
-    for (const Row& row : run->*rows) by_round[row.round].push_back(&row);
-  }
-  std::vector<std::vector<const Row*>> result;
-  for (auto& [round, of_runs] : by_round) {
-    if (of_runs.size() == runs.size()) result.push_back(std::move(of_runs));
-  }
-  return result;
-}
-
-/// The curve of the mean and its interval over runs, for each named quantity of a row.
-template <typename Row>
-Json mean_curve(const Snapshots& runs, std::vector<Row> RunSnapshot::*rows, long since,
-                const std::vector<std::pair<std::string, double (*)(const Row&)>>& quantities) {
-  const auto common = rows_in_all(runs, rows);
-  std::size_t first = 0;
-  while (first < common.size() && common[first].front()->round <= since) ++first;
-  Json curve;
-  curve["rounds"] = Json::array();
-  for (const auto& [name, value] : quantities) {
-    curve[name] = Json::array();
-    curve[name + "_ci95"] = Json::array();
-  }
-  for (const std::size_t i : thinned(first, common.size(), kReportPoints)) {
-    curve["rounds"].push_back(common[i].front()->round);
-    for (const auto& [name, value] : quantities) {
-      std::vector<double> values;
-      for (const Row* row : common[i]) values.push_back(value(*row));
-      const MeanInterval over_runs = mean_interval(values);
-      curve[name].push_back(over_runs.mean);
-      curve[name + "_ci95"].push_back(over_runs.ci95);
-    }
-  }
-  return curve;
-}
-
-Json method_json(const std::string& name, const Snapshots& runs, long since) {
+Json method_json(const MethodRuns& method) {
   Json json;
-  json["name"] = name;
-  json["seeds"] = runs.size();
-  json["cost"] = mean_curve<StoredEvaluation>(
-      runs, &RunSnapshot::evaluations, since,
-      {{"mean", [](const StoredEvaluation& e) { return e.costs.mean(); }}});
-  const bool regret =
-      std::all_of(runs.begin(), runs.end(), [](const auto* run) { return !run->regrets.empty(); });
-  if (regret) {
-    json["regret"] = mean_curve<StoredRegret>(
-        runs, &RunSnapshot::regrets, since,
-        {{"surrogate", [](const StoredRegret& r) { return r.surrogate; }},
-         {"true_cost", [](const StoredRegret& r) { return r.true_cost; }}});
-  }
+  json["name"] = method.name;
+  json["seeds"] = method.runs.size();
+  const auto common = rows_in_all(method.runs, &RunView::evaluations);
+  if (common.empty()) return json;
+  const auto mean_cost = [](const std::vector<const StoredEvaluation*>& of_runs) {
+    std::vector<double> costs;
+    for (const StoredEvaluation* evaluation : of_runs) costs.push_back(evaluation->costs.mean());
+    return mean_interval(costs);
+  };
+  json["first_cost"] = mean_cost(common.front()).mean;
+  const MeanInterval last = mean_cost(common.back());
+  json["last_cost"] = last.mean;
+  json["last_cost_ci95"] = last.ci95;
   return json;
 }
 
-Json run_json(const RunSnapshot& run) {
+Json run_json(const RunView& run) {
+  const StoredExperiment& experiment = run.header.experiment;
   Json json;
   json["file"] = run.file;
-  json["method"] = run.header.method;
-  json["seed"] = run.header.config.seed;
+  json["method"] = experiment.method;
+  json["seed"] = experiment.seed;
   json["version"] = run.header.lifeguard_version;
   json["finished"] = run.header.finished;
   json["rounds_done"] = run.header.rounds_done;
-  json["rounds_planned"] = run.header.config.rounds;
+  json["rounds_planned"] = experiment.rounds;
   long unsafe = 0;
+  long fallbacks = 0;
   double rollout_seconds = 0;
   double learn_seconds = 0;
   for (const StoredRound& round : run.rounds) {
     unsafe += round.unsafe;
+    fallbacks += round.fallbacks;
     rollout_seconds += round.rollout_seconds;
     learn_seconds += round.learn_seconds;
   }
   json["unsafe_policies"] = unsafe;
-  json["policies"] = run.header.config.tasks * run.header.rounds_done;
+  json["policies"] = experiment.tasks * run.header.rounds_done;
+  json["fallbacks"] = fallbacks;
   json["rollout_seconds"] = rollout_seconds;
   json["learn_seconds"] = learn_seconds;
   if (!run.evaluations.empty()) {
@@ -110,67 +74,117 @@ Json run_json(const RunSnapshot& run) {
   return json;
 }
 
-Json experiment_json(const std::string& name, const Snapshots& runs, long since) {
+/// What a report says of an experiment, and what its charts are made from.
+struct DescribedExperiment {
+  Json json;
+  ChartSource charts;
+};
+
+DescribedExperiment describe_experiment(const std::string& name, const Views& runs, long since) {
   // Methods in the order of the configuration, then the others as they come.
-  std::vector<std::string> labels = runs.front()->header.config.methods;
-  for (const RunSnapshot* run : runs) {
-    if (std::find(labels.begin(), labels.end(), run->header.method) == labels.end()) {
-      labels.push_back(run->header.method);
+  std::vector<std::string> labels = runs.front()->methods;
+  for (const RunView* run : runs) {
+    if (std::find(labels.begin(), labels.end(), run->header.experiment.method) == labels.end()) {
+      labels.push_back(run->header.experiment.method);
     }
   }
-  Json json;
+  DescribedExperiment experiment;
+  experiment.charts.since = since;
+  Json& json = experiment.json;
   json["name"] = name;
-  json["family"] = runs.front()->header.config.family.name;
+  json["family"] = runs.front()->header.experiment.family;
   json["methods"] = Json::array();
   json["runs"] = Json::array();
   for (const std::string& label : labels) {
-    Snapshots of_method;
-    for (const RunSnapshot* run : runs) {
-      if (run->header.method == label) of_method.push_back(run);
+    Views of_method;
+    for (const RunView* run : runs) {
+      if (run->header.experiment.method == label) of_method.push_back(run);
     }
     if (of_method.empty()) continue;
     std::stable_sort(of_method.begin(), of_method.end(), [](const auto* a, const auto* b) {
-      return a->header.config.seed < b->header.config.seed;
+      return a->header.experiment.seed < b->header.experiment.seed;
     });
-    json["methods"].push_back(method_json(label, of_method, since));
-    for (const RunSnapshot* run : of_method) {
+    experiment.charts.methods.push_back({label, of_method});
+    json["methods"].push_back(method_json(experiment.charts.methods.back()));
+    for (const RunView* run : of_method) {
       Json entry = run_json(*run);
-      if (run == of_method.front()) describe_run(*run, since, entry);
+      if (run == of_method.front()) {
+        experiment.charts.details.push_back(describe_run(*run, since, entry));
+      }
       json["runs"].push_back(std::move(entry));
     }
   }
-  return json;
+  return experiment;
+}
+
+/// Calls `use` with the name and the runs of each experiment, in the order they come.
+template <typename Use>
+void for_each_experiment(const Views& runs, const Use& use) {
+  std::vector<std::string> names;
+  for (const RunView* run : runs) {
+    const std::string& name = run->header.experiment.name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    Views of_experiment;
+    for (const RunView* run : runs) {
+      if (run->header.experiment.name == name) of_experiment.push_back(run);
+    }
+    use(name, of_experiment);
+  }
+}
+
+std::vector<RunView> read_runs(const std::vector<std::filesystem::path>& paths) {
+  require(!paths.empty(), "runs", "", "must name at least one run file");
+  std::vector<RunView> runs;
+  for (const std::filesystem::path& path : paths) runs.emplace_back(path);
+  return runs;
+}
+
+Views pointers_to(const std::vector<RunView>& runs) {
+  Views pointers;
+  for (const RunView& run : runs) pointers.push_back(&run);
+  return pointers;
 }
 
 }  // namespace
 
-Json report_of(const Snapshots& runs, long since) {
-  std::vector<std::string> names;  // of experiments, as they come
-  for (const RunSnapshot* run : runs) {
-    const std::string& name = run->header.config.name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
+Json report_of(const Views& runs, long since) {
   Json json;
   json["version"] = kVersion;
-  if (since >= 0) json["since"] = since;
-  json["experiments"] = Json::array();
-  for (const std::string& name : names) {
-    Snapshots of_experiment;
-    for (const RunSnapshot* run : runs) {
-      if (run->header.config.name == name) of_experiment.push_back(run);
-    }
-    json["experiments"].push_back(experiment_json(name, of_experiment, since));
+  if (since >= 0) {
+    json["since"] = since;
+  } else {
+    json["palette"] = palette_to_json();
   }
+  json["experiments"] = Json::array();
+  for_each_experiment(runs, [&](const std::string& name, const Views& of_experiment) {
+    DescribedExperiment experiment = describe_experiment(name, of_experiment, since);
+    experiment.json["charts"] = charts_to_json(charts_of(experiment.charts), since < 0);
+    json["experiments"].push_back(std::move(experiment.json));
+  });
   return json;
 }
 
 Json report_data(const std::vector<std::filesystem::path>& paths, long since) {
-  require(!paths.empty(), "runs", "", "must name at least one run file");
-  std::vector<RunSnapshot> runs;
-  for (const std::filesystem::path& path : paths) runs.emplace_back(RunReader(path));
-  Snapshots pointers;
-  for (const RunSnapshot& run : runs) pointers.push_back(&run);
-  return report_of(pointers, since);
+  const std::vector<RunView> runs = read_runs(paths);
+  return report_of(pointers_to(runs), since);
+}
+
+std::vector<ExperimentCharts> report_charts(const std::vector<std::filesystem::path>& paths) {
+  const std::vector<RunView> runs = read_runs(paths);
+  std::vector<ExperimentCharts> result;
+  for_each_experiment(pointers_to(runs), [&](const std::string& name, const Views& of_experiment) {
+    const ChartSource source = describe_experiment(name, of_experiment, -1).charts;
+    ExperimentCharts& experiment = result.emplace_back();
+    experiment.name = name;
+    experiment.charts = charts_of(source);
+    for (const RunDetails& details : source.details) {
+      experiment.worst_tasks[details.run->header.experiment.method] =
+          static_cast<int>(details.worst_task());
+    }
+  });
+  return result;
 }
 
 }  // namespace lifeguard

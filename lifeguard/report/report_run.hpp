@@ -1,31 +1,37 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <vector>
 
-#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/run_view.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
-/// What a run file held at one moment: nothing in it is later than header.rounds_done.
-struct RunSnapshot {
-  explicit RunSnapshot(const RunReader& reader);
-  /// Reads what was added to the same run since the last time.
-  void read_on(const RunReader& reader);
+/// What the charts of one run are made from, beside what its file holds. All tasks' parameter
+/// vectors are columns.
+struct RunDetails {
+  const RunView* run = nullptr;
+  std::vector<std::string> parameters;  // names
+  std::vector<std::string> tasks;       // names
+  std::vector<SafeSet> safe_sets;       // one for each task; none without constraints
+  Eigen::MatrixXd policies;
+  Eigen::MatrixXd lqr;           // empty if it is not known
+  Eigen::MatrixXd coefficients;  // what tells the tasks apart: s, or the policies themselves
+  bool has_coefficients = false;
 
-  std::string file;
-  RunHeader header;
-  std::vector<StoredRound> rounds;
-  std::vector<StoredEvaluation> evaluations;
-  std::vector<StoredRegret> regrets;
-  std::vector<StoredCertificate> certificates;
-  std::string state;
+  /// The task with the least margin now; the first one without constraints.
+  std::size_t worst_task() const;
 };
 
-/// Adds the details of one run to its entry in the report: tasks with safe sets, paths and
-/// animations, margins, spectrum and coefficients. `since` as in report_data.
-void describe_run(const RunSnapshot& run, long since, nlohmann::ordered_json& entry);
+/// Adds the details of one run to its entry in the report, the tasks with their policies and
+/// flights, and gives what its charts are made from. `since` as in report_data. The view must
+/// outlive the result.
+RunDetails describe_run(const RunView& run, long since, nlohmann::ordered_json& entry);
+
+/// Enough for paths and pictures, and a third of the size.
+double six_digits(double value);
 
 /// Which of the points `first` … `count` - 1 of a curve are kept: all, or evenly spread ones with
 /// both ends.

@@ -5,12 +5,13 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/setting.hpp"
@@ -19,12 +20,15 @@
 namespace lifeguard {
 namespace {
 
-/// What LQR costs on a seed's tasks; infinity if its gains are not allowed everywhere.
-double lqr_cost(const ExperimentConfig& config) {
-  const Setting setting = draw_setting(config);
+/// What LQR costs on a seed's tasks; infinity if a task has none or does not allow its gains.
+double lqr_cost(const ExperimentConfig& config, const LongWork& work) {
+  const Setting setting = draw_setting(config, work);
   double sum = 0;
   for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-    const Eigen::VectorXd gains = parameters_from_gains(lqr_gains(setting.tasks[t]));
+    work.step("what LQR costs", static_cast<long>(t), config.tasks);
+    const auto controller = find_lqr_policy_gains(setting.tasks[t], config.features);
+    if (!controller) return kInfinity;
+    const Eigen::VectorXd gains = parameters_from_gains(*controller);
     if (margins(setting.safe_sets[t], gains).worst() < 0) {
       return kInfinity;
     }
@@ -33,27 +37,53 @@ double lqr_cost(const ExperimentConfig& config) {
   return sum / config.tasks;
 }
 
-RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& options) {
-  RunOptions run_options;
-  run_options.commit_seconds = 1;
-  run_options.after_round = [&](const Run&, const RoundOutcome&) {
-    return !options.stop || !options.stop();
-  };
-  if (options.folder.empty()) {
-    RunSummary summary = play_in_memory(config, run_options.after_round);
-    if (!summary.finished) throw RunsStopped{};
-    return summary;
-  }
-  const std::filesystem::path path =
-      options.folder / fmt::format("{}-{}.run", config.method, config.seed);
-  const RunStatus status = std::filesystem::exists(path) ? resume_run(path, run_options)
-                                                         : start_run(config, path, run_options);
-  if (status == RunStatus::stopped) throw RunsStopped{};
-  const RunReader reader(path);
-  if (effective_values(reader.header().config) != effective_values(config)) {
+/// Where a run's settings are not those of a file that is taken for it, it is another run's.
+void require_same_run(const ExperimentConfig& config, const std::filesystem::path& path) {
+  if (RunView(path).settings != effective_values(config)) {
     throw RunFileError(path.string() + " holds a run with other settings; choose another folder");
   }
-  return summarise(reader);
+}
+
+/// Rounds of all runs, counted as they are played on any thread.
+class RoundCount {
+ public:
+  RoundCount(const LongWork& work, long total) : work_(work), total_(total) {}
+
+  void add(long rounds) {
+    const std::lock_guard lock(mutex_);
+    done_ += rounds;
+    if (work_.tell) work_.tell(kComparisonRounds, done_, total_);
+  }
+
+ private:
+  const LongWork& work_;
+  long total_;
+  std::mutex mutex_;
+  long done_ = 0;
+};
+
+RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& options,
+                       RoundCount& count) {
+  long counted = 0;
+  RunOptions run_options;
+  run_options.commit_seconds = 1;
+  run_options.work.stop = options.work.stop;
+  run_options.after_round = [&](const Run&, const RoundOutcome& outcome) {
+    count.add(outcome.round.round - counted);
+    counted = outcome.round.round;
+    return !options.work.stop.stop_requested();
+  };
+  if (options.folder.empty()) {
+    RunSummary summary = play_in_memory(config, run_options.after_round, run_options.work);
+    if (!summary.finished) throw Stopped{};
+    return summary;
+  }
+  const std::filesystem::path path = comparison_file(options.folder, config.method, config.seed);
+  const RunStatus status = std::filesystem::exists(path) ? resume_run(path, run_options)
+                                                         : start_run(config, path, run_options);
+  if (status == RunStatus::stopped) throw Stopped{};
+  count.add(config.rounds - counted);
+  return summarise(RunView(path));
 }
 
 // What is not a number is written as null.
@@ -63,38 +93,50 @@ nlohmann::ordered_json interval(const MeanInterval& value) {
 
 }  // namespace
 
+std::filesystem::path comparison_file(const std::filesystem::path& folder,
+                                      const std::string& method, int seed) {
+  require_file_name("method", method);
+  return folder / fmt::format("{}-{}.run", method, seed);
+}
+
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options) {
   const auto methods = static_cast<int>(config.methods.size());
-  // All configurations are made before anything runs, so that a mistake in a variant costs nothing.
+  const int jobs = methods * config.seeds;
+  require(config.seed <= std::numeric_limits<int>::max() - (config.seeds - 1), "experiment.seed",
+          config.seed, "must leave room for as many seeds above it as experiment.seeds says");
+  require(options.threads >= 0, "threads", options.threads, "must be at least 0");
+  // All configurations are made, and all files looked at, before anything runs: a mistake in one of
+  // them costs nothing.
   std::vector<ExperimentConfig> configs;
-  for (int job = 0; job < methods * config.seeds; ++job) {
+  for (int job = 0; job < jobs; ++job) {
+    options.work.step("setting up runs", job, jobs);
     configs.push_back(configuration_of(config,
                                        config.methods[static_cast<std::size_t>(job % methods)],
                                        config.seed + job / methods));
+    if (options.folder.empty()) continue;
+    const std::filesystem::path path =
+        comparison_file(options.folder, configs.back().method, configs.back().seed);
+    if (std::filesystem::exists(path)) require_same_run(configs.back(), path);
   }
   std::vector<std::vector<RunSummary>> runs(config.methods.size());
   for (auto& of_method : runs) of_method.resize(static_cast<std::size_t>(config.seeds));
-  std::mutex mutex;
-  long done = 0;
+  RoundCount count(options.work, static_cast<long>(jobs) * config.rounds);
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
   arena.execute([&] {
-    tbb::parallel_for(0, methods * config.seeds, 1, [&](int job) {
+    tbb::parallel_for(0, jobs, 1, [&](int job) {
       runs[static_cast<std::size_t>(job % methods)][static_cast<std::size_t>(job / methods)] =
-          run_or_read(configs[static_cast<std::size_t>(job)], options);
-      const std::lock_guard lock(mutex);
-      ++done;
-      if (options.after_run) options.after_run(done, static_cast<long>(methods) * config.seeds);
+          run_or_read(configs[static_cast<std::size_t>(job)], options, count);
     });
   });
-  return summarise_runs(config, std::move(runs));
+  return summarise_runs(config, std::move(runs), options.work);
 }
 
-Comparison summarise_runs(const ExperimentConfig& config,
-                          std::vector<std::vector<RunSummary>> runs) {
+Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,
+                          const LongWork& work) {
   Comparison comparison;
   comparison.runs = std::move(runs);
   for (int s = 0; s < config.seeds; ++s) {
-    double best = lqr_cost(configuration_of(config, config.methods.front(), config.seed + s));
+    double best = lqr_cost(configuration_of(config, config.methods.front(), config.seed + s), work);
     for (const auto& of_method : comparison.runs) {
       const RunSummary& run = of_method[static_cast<std::size_t>(s)];
       for (std::size_t i = 0; i < run.costs.size(); ++i) {
@@ -110,10 +152,12 @@ Comparison summarise_runs(const ExperimentConfig& config,
     for (int s = 0; s < config.seeds; ++s) {
       const RunSummary& run = comparison.runs[m][static_cast<std::size_t>(s)];
       const double best = comparison.best_costs[static_cast<std::size_t>(s)];
-      const double improvement = run.costs.front() - best;
-      const double level = run.costs.front() - 0.9 * improvement;
+      const double improvement = run.initial_cost() - best;
+      const double level = run.initial_cost() - 0.9 * improvement;
       rounds.push_back(run.rounds_to(level));
-      if (*std::min_element(run.costs.begin(), run.costs.end()) > level) ++method.never_reached;
+      const bool reached = std::any_of(run.costs.begin(), run.costs.end(),
+                                       [&](double cost) { return cost <= level; });
+      if (!reached) ++method.never_reached;
       means.push_back(run.mean_cost());
       finals.push_back(run.final_cost());
       gaps.push_back(100 * (run.final_cost() - best) / improvement);

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/statistics.hpp"
@@ -26,6 +27,7 @@ struct MethodSummary {
   double seconds = 0;
 };
 
+/// Methods side by side, over the same seeds.
 struct Comparison {
   /// [method][seed], in the order of the configuration.
   std::vector<std::vector<RunSummary>> runs;
@@ -35,27 +37,34 @@ struct Comparison {
   std::vector<MethodSummary> methods;
 };
 
+/// Where a comparison writes, how many cores it takes, and how to watch it.
 struct ComparisonOptions {
   /// Where the run files go, METHOD-SEED.run; finished ones are read, others resumed. Empty: no
   /// files.
   std::filesystem::path folder = {};
   /// 0 uses all cores. Results do not depend on it.
   int threads = 0;
-  /// Called after each run with how many are done of how many; from any thread, one at a time.
-  std::function<void(long, long)> after_run = {};
-  /// Asked after each round; true stops, with RunsStopped.
-  std::function<bool()> stop = {};
+  /// Told of the rounds that are done of those of all runs, and asked after each; from any thread,
+  /// one at a time.
+  LongWork work = {};
 };
 
-struct RunsStopped {};
+/// What `work` is told that is done of a comparison once it runs.
+inline constexpr std::string_view kComparisonRounds = "rounds of all runs";
 
-/// Runs every method of the configuration with the seeds seed, seed + 1, …
+/// The file of one run of a comparison in its folder.
+std::filesystem::path comparison_file(const std::filesystem::path& folder,
+                                      const std::string& method, int seed);
+
+/// Runs every method of the configuration with the seeds seed, seed + 1, … Throws Stopped if `work`
+/// asks for it, and RunFileError, before anything runs, if a file in the folder is another run's.
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options = {});
 
 /// Statistics of runs that were made; `runs` as in Comparison.
-Comparison summarise_runs(const ExperimentConfig& config,
-                          std::vector<std::vector<RunSummary>> runs);
+Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,
+                          const LongWork& work = {});
 
+/// As `lifeguard compare --json` prints it.
 nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,
                                           const Comparison& comparison);
 

@@ -13,6 +13,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/family_table.hpp"
+#include "lifeguard/runs/mass_plant.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/systems/lqr.hpp"
@@ -277,19 +278,18 @@ SafeSet safe_set_of(const ExperimentConfig& config, const Task& task) {
   if (config.safe_set_toml.empty()) {
     return SafeSet(task.actions() * feature_count(task, config.features));
   }
+  const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
   SafeSetContext context;
   context.actions = task.actions();
+  context.own_features = task.own_features();
   context.goal = task.settings.goal;
   context.features = config.features;
-  context.lqr = parameters_from_gains(lqr_policy_gains(task, config.features));
-  if (const auto* mass = std::get_if<MassSpring>(&task.system)) {
-    context.plant = MassStability{};
-    context.plant->spring_newtons_per_metre = mass->spring_newtons_per_metre;
-    context.plant->damping_newton_seconds_per_metre = mass->damping_newton_seconds_per_metre;
-    context.plant->mass_kilograms = mass->mass_kilograms;
-    context.plant->actuator_gain = mass->actuator_gain;
+  // A custom system may have no LQR controller, and not every safe set asks for one.
+  if (table.contains("lqr_box")) {
+    context.lqr = parameters_from_gains(lqr_policy_gains(task, config.features));
   }
-  return safe_set_from_table(parse_toml(config.safe_set_toml, "safe_set"), "safe_set", context);
+  context.plant = mass_plant(task.system);
+  return safe_set_from_table(table, "safe_set", context);
 }
 
 }  // namespace lifeguard

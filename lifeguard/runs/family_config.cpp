@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <fstream>
-#include <limits>
-#include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,21 +64,27 @@ Eigen::VectorXd read_vector(const toml::node& node, const Location& where, int s
   return Eigen::VectorXd::Constant(size, read_number(node, where));
 }
 
+/// A value of a parameter, which obeys its rule.
+double read_value(const toml::node& node, const Location& where, const ParameterRule& rule) {
+  const double value = read_number(node, where);
+  require(rule.allows(value), where.at(node), text_of(node), rule.text());
+  return value;
+}
+
 /// A number fixes the parameter, [low, high] draws it uniformly, and
 /// {low = …, high = …, scale = "logarithmic"} as it says.
-void read_parameter(const std::string& name, const toml::node& node, const Location& where,
-                    Family& family) {
-  double& nominal = parameter(family.nominal, name);
-  std::erase_if(family.ranges, [&](const ParameterRange& r) { return r.parameter == name; });
+void read_parameter(const ParameterDescription& about, const toml::node& node,
+                    const Location& where, Family& family) {
+  std::erase_if(family.ranges, [&](const ParameterRange& r) { return r.parameter == about.name; });
   if (node.is_number()) {
-    nominal = read_number(node, where);
+    set_parameter(family.nominal, about.name, read_value(node, where, about.rule));
     return;
   }
-  ParameterRange range{name, 0, 0, false};
+  ParameterRange range{about.name, 0, 0, false};
   if (const toml::array* array = node.as_array()) {
     require(array->size() == 2, where.at(node), text_of(node), "must be [low, high]");
-    range.low = read_number((*array)[0], where);
-    range.high = read_number((*array)[1], where);
+    range.low = read_value((*array)[0], where, about.rule);
+    range.high = read_value((*array)[1], where, about.rule);
   } else {
     const toml::table& table = read_table(node, where);
     require(table.contains("low") && table.contains("high"), where.at(node), text_of(node),
@@ -88,9 +92,9 @@ void read_parameter(const std::string& name, const toml::node& node, const Locat
     for (const auto& [key, value] : table) {
       const Location inner = where.child(key.str());
       if (key == "low") {
-        range.low = read_number(value, inner);
+        range.low = read_value(value, inner, about.rule);
       } else if (key == "high") {
-        range.high = read_number(value, inner);
+        range.high = read_value(value, inner, about.rule);
       } else if (key == "scale") {
         range.logarithmic = read_choice(value, inner, {"linear", "logarithmic"}) == "logarithmic";
       } else {
@@ -103,43 +107,64 @@ void read_parameter(const std::string& name, const toml::node& node, const Locat
   family.ranges.push_back(std::move(range));
 }
 
-void read_settings(const toml::table& table, const Location& where, TaskSettings& settings) {
-  const int states = static_cast<int>(settings.goal.size());
-  const int actions = static_cast<int>(settings.action_low.size());
-  const std::vector<std::pair<std::string, double*>> numbers = {
-      {"dt_seconds", &settings.dt_seconds},
-      {"failure_cost", &settings.failure_cost},
-      {"sigma", &settings.sigma}};
-  const std::vector<std::pair<std::string, std::pair<Eigen::VectorXd*, int>>> vectors = {
-      {"start_low", {&settings.start_low, states}},
-      {"start_high", {&settings.start_high, states}},
-      {"goal", {&settings.goal, states}},
-      {"state_weights", {&settings.state_weights, states}},
-      {"action_weights", {&settings.action_weights, actions}},
-      {"action_low", {&settings.action_low, actions}},
-      {"action_high", {&settings.action_high, actions}},
-      {"failure_bounds", {&settings.failure_bounds, states}}};
-  for (const auto& [key, value] : table) {
-    const std::string name(key.str());
-    const Location inner = where.child(name);
-    const auto number = std::find_if(numbers.begin(), numbers.end(),
-                                     [&](const auto& n) { return n.first == name; });
-    const auto vector = std::find_if(vectors.begin(), vectors.end(),
-                                     [&](const auto& v) { return v.first == name; });
-    if (number != numbers.end()) {
-      *number->second = read_number(value, inner);
-    } else if (vector != vectors.end()) {
-      *vector->second.first = read_vector(value, inner, vector->second.second);
-    } else if (name == "integrator") {
-      const std::string choice =
-          read_choice(value, inner, {"explicit_euler", "semi_implicit_euler", "runge_kutta_4"});
-      settings.integrator = choice == "runge_kutta_4"    ? Integrator::runge_kutta_4
-                            : choice == "explicit_euler" ? Integrator::explicit_euler
-                                                         : Integrator::semi_implicit_euler;
-    } else {
-      throw InvalidInput(inner.at(value), text_of(value),
-                         "unknown key; docs/systems.md lists the settings of a family");
+void read_parameters(const toml::table& table, const Location& where, Family& family) {
+  const std::vector<ParameterDescription> known = describe(family.nominal).parameters;
+  for (const auto& [name, node] : table) {
+    const auto about =
+        std::find_if(known.begin(), known.end(), [&](const auto& p) { return p.name == name; });
+    if (about == known.end()) {
+      const std::string names = fmt::format("{}", fmt::join(parameter_names(family.nominal), ", "));
+      throw InvalidInput(where.child(name.str()).at(node), text_of(node),
+                         names.empty() ? "unknown key; this system has no parameters"
+                                       : "unknown key; the parameters are " + names);
     }
+    read_parameter(*about, node, where.child(name.str()), family);
+  }
+}
+
+/// Reads the value of a setting of its type.
+class SettingReader {
+ public:
+  explicit SettingReader(const TaskSettings& settings)
+      : states_(static_cast<int>(settings.goal.size())),
+        actions_(static_cast<int>(settings.action_low.size())) {}
+
+  void read(const toml::node& node, const Location& where, EntryFor /*entry*/,
+            double& value) const {
+    value = read_number(node, where);
+  }
+  void read(const toml::node& node, const Location& where, EntryFor /*entry*/,
+            Integrator& value) const {
+    const std::vector<std::string> names(kIntegratorNames.begin(), kIntegratorNames.end());
+    const std::string choice = read_choice(node, where, names);
+    value = static_cast<Integrator>(std::find(names.begin(), names.end(), choice) - names.begin());
+  }
+  void read(const toml::node& node, const Location& where, EntryFor entry,
+            Eigen::VectorXd& value) const {
+    value = read_vector(node, where, entry == EntryFor::state ? states_ : actions_);
+  }
+
+ private:
+  int states_;
+  int actions_;
+};
+
+void read_settings(const toml::table& table, const Location& where, Family& family) {
+  const SettingReader reader(family.settings);
+  const bool custom = describe(family.nominal).custom;
+  for (const auto& [key, value] : table) {
+    const Location inner = where.child(key.str());
+    bool known = false;
+    const auto read_if_named = [&](const auto& setting) {
+      if (setting.key != key.str()) return;
+      known = true;
+      require(!custom || !setting.of_the_system, inner.at(value), text_of(value),
+              "cannot be chosen: a custom system has its own");
+      reader.read(value, inner, setting.entry, family.settings.*setting.field);
+    };
+    std::apply([&](const auto&... settings) { (read_if_named(settings), ...); }, kTaskSettings);
+    require(known, inner.at(value), text_of(value),
+            "unknown key; docs/systems.md lists the settings of a family");
   }
 }
 
@@ -158,15 +183,9 @@ Family family_from_table(const toml::table& table, std::string_view source) {
       require(value.is_string(), inner.at(value), text_of(value), "must be a string");
       family.name = *value.value<std::string>();
     } else if (key == "parameters") {
-      for (const auto& [name, node] : read_table(value, inner)) {
-        const std::vector<std::string> known = parameter_names(family.nominal);
-        require(std::find(known.begin(), known.end(), name.str()) != known.end(),
-                inner.child(name.str()).at(node), text_of(node),
-                fmt::format("unknown key; the parameters are {}", fmt::join(known, ", ")));
-        read_parameter(std::string(name.str()), node, inner.child(name.str()), family);
-      }
+      read_parameters(read_table(value, inner), inner, family);
     } else if (key == "settings") {
-      read_settings(read_table(value, inner), inner, family.settings);
+      read_settings(read_table(value, inner), inner, family);
     } else {
       throw InvalidInput(inner.at(value), text_of(value),
                          "unknown key; a family has base, name, parameters and settings");

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/runs/run.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/version.hpp"
 
@@ -18,11 +17,11 @@ namespace {
 
 std::vector<double> list(const Eigen::VectorXd& values) { return {values.begin(), values.end()}; }
 
-int find_task(const Setting& setting, const std::string& name) {
+int find_task(const std::vector<Task>& tasks, const std::string& name) {
   std::vector<std::string> names;
-  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-    if (setting.tasks[t].name == name || std::to_string(t) == name) return static_cast<int>(t);
-    names.push_back(setting.tasks[t].name);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    if (tasks[t].name == name || std::to_string(t) == name) return static_cast<int>(t);
+    names.push_back(tasks[t].name);
   }
   throw InvalidInput(
       "task", name,
@@ -42,34 +41,65 @@ std::string literals(const Eigen::VectorXd& values) {
   return fmt::format("{{{}}}", fmt::join(texts, ", "));
 }
 
+nlohmann::ordered_json signals_json(const std::vector<Signal>& signals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Signal& s : signals) json.push_back({{"name", s.name}, {"unit", s.unit}});
+  return json;
+}
+
+/// "angle (rad), rate (rad/s)"
+std::string signals_text(const std::vector<Signal>& signals) {
+  std::vector<std::string> texts;
+  for (const Signal& s : signals) {
+    texts.push_back(s.unit.empty() ? s.name : fmt::format("{} ({})", s.name, s.unit));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string identifier(const std::string& name) {
   std::string result;
   for (const char c : name) {
     result += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   }
-  return std::isdigit(static_cast<unsigned char>(result.front())) != 0 ? "task_" + result : result;
+  return result.empty() || std::isdigit(static_cast<unsigned char>(result.front())) != 0
+             ? "task_" + result
+             : result;
+}
+
+/// On one line, so that no name can leave the comment it stands in.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == '\\') c = ' ';
+  }
+  return text;
 }
 
 }  // namespace
 
-ExportedPolicy export_policy(const RunReader& reader, const std::string& task_name) {
-  const RunHeader& header = reader.header();
-  Run run(header.config);
-  const int t = find_task(run.setting(), task_name);
-  const std::string state = reader.state();
-  if (!state.empty()) run.restore(state);
-  const Task& task = run.setting().tasks[static_cast<std::size_t>(t)];
-  const SafeSet& set = run.setting().safe_sets[static_cast<std::size_t>(t)];
-  const GaussianPolicy policy = run.learner().policy(task.name);
+ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
+  const StoredExperiment& experiment = run.header.experiment;
+  require(run.features().is_state_only(), "policy", "sees a bias or products",
+          "must see the state only to be exported");
+  const int t = find_task(run.tasks, task_name);
+  const Task& task = run.tasks[static_cast<std::size_t>(t)];
+  const SafeSet& set = run.safe_set(t);
+  const GaussianPolicy policy =
+      GaussianPolicy::from_parameters(run.policies.col(t), task.actions(), task.settings.sigma);
 
   ExportedPolicy exported;
-  exported.experiment = header.config.name;
-  exported.method = header.method;
-  exported.seed = header.config.seed;
-  exported.round = run.rounds_done();
+  exported.experiment = experiment.name;
+  exported.method = experiment.method;
+  exported.seed = experiment.seed;
+  exported.round = run.header.rounds_done;
   exported.task = task.name;
+  const SystemDescription system = describe(task.system);
+  exported.system = system.name;
+  exported.inputs = system.inputs();
+  exported.actions = system.actions;
+  exported.own_features = task.own_features() > 0;
   exported.gains = policy.gains();
-  exported.goal = task.settings.goal;
+  exported.goal =
+      exported.own_features ? Eigen::VectorXd::Zero(task.inputs()).eval() : task.settings.goal;
   exported.action_low = task.settings.action_low;
   exported.action_high = task.settings.action_high;
   exported.sigma = policy.sigma();
@@ -80,7 +110,7 @@ ExportedPolicy export_policy(const RunReader& reader, const std::string& task_na
   if (!(exported.margin >= 0)) {
     throw RunFileError(fmt::format(
         "the policy of {} is not safe: \"{}\" is broken by {:.3g}; method {} knows no constraints",
-        task.name, exported.worst_row, -exported.margin, header.method));
+        task.name, exported.worst_row, -exported.margin, experiment.method));
   }
   return exported;
 }
@@ -92,6 +122,9 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["seed"] = p.seed;
   json["round"] = p.round;
   json["task"] = p.task;
+  json["system"] = p.system;
+  json["inputs"] = signals_json(p.inputs);
+  json["actions"] = signals_json(p.actions);
   json["gains"] = nlohmann::json::array();
   for (int a = 0; a < p.gains.rows(); ++a) {
     json["gains"].push_back(list(Eigen::VectorXd(p.gains.row(a))));
@@ -112,12 +145,13 @@ std::string policy_to_header(const ExportedPolicy& p) {
   for (int a = 0; a < p.gains.rows(); ++a) {
     rows += fmt::format("    {},\n", literals(Eigen::VectorXd(p.gains.row(a))));
   }
-  const std::string safety =
-      p.worst_row.empty()
-          ? "It was learnt without constraints."
-          : fmt::format("Nearest constraint: {}, margin at least {:.3g}.", p.worst_row, p.margin);
+  const std::string safety = p.worst_row.empty()
+                                 ? "It was learnt without constraints."
+                                 : fmt::format("Nearest constraint: {}, margin at least {:.3g}.",
+                                               one_line(p.worst_row), p.margin);
   return fmt::format(
       R"(// Policy of task "{task}", experiment "{experiment}" ({method}, seed {seed}, after round {round}).
+// System {system}; {input}: {input_text}; action: {action_text}.
 // {safety}
 // Written by lifeguard {version}.
 #pragma once
@@ -126,28 +160,33 @@ std::string policy_to_header(const ExportedPolicy& p) {
 
 namespace {name} {{
 
-constexpr int kStates = {states};
+constexpr int {size} = {inputs};
 constexpr int kActions = {actions};
-constexpr double kGains[kActions][kStates] = {{
+constexpr double kGains[kActions][{size}] = {{
 {rows}}};
-constexpr double kGoal[kStates] = {goal};
+constexpr double kGoal[{size}] = {goal};
 constexpr double kActionLow[kActions] = {low};
 constexpr double kActionHigh[kActions] = {high};
 
 /// u = K (x - goal), limited to the actuators' range.
-inline void act(const double state[kStates], double action[kActions]) {{
+inline void act(const double {input}[{size}], double action[kActions]) {{
   for (int a = 0; a < kActions; ++a) {{
     double u = 0.0;
-    for (int i = 0; i < kStates; ++i) u += kGains[a][i] * (state[i] - kGoal[i]);
+    for (int i = 0; i < {size}; ++i) u += kGains[a][i] * ({input}[i] - kGoal[i]);
     action[a] = u < kActionLow[a] ? kActionLow[a] : u > kActionHigh[a] ? kActionHigh[a] : u;
   }}
 }}
 
 }}  // namespace {name}
 )",
-      fmt::arg("task", p.task), fmt::arg("experiment", p.experiment), fmt::arg("method", p.method),
-      fmt::arg("seed", p.seed), fmt::arg("round", p.round), fmt::arg("safety", safety),
-      fmt::arg("version", kVersion), fmt::arg("name", name), fmt::arg("states", p.gains.cols()),
+      fmt::arg("task", one_line(p.task)), fmt::arg("experiment", one_line(p.experiment)),
+      fmt::arg("method", one_line(p.method)), fmt::arg("seed", p.seed), fmt::arg("round", p.round),
+      fmt::arg("safety", safety), fmt::arg("version", kVersion), fmt::arg("name", name),
+      fmt::arg("inputs", p.gains.cols()),
+      fmt::arg("size", p.own_features ? "kFeatures" : "kStates"),
+      fmt::arg("input", p.own_features ? "features" : "state"),
+      fmt::arg("input_text", signals_text(p.inputs)),
+      fmt::arg("action_text", signals_text(p.actions)), fmt::arg("system", p.system),
       fmt::arg("actions", p.gains.rows()), fmt::arg("rows", rows),
       fmt::arg("goal", literals(p.goal)), fmt::arg("low", literals(p.action_low)),
       fmt::arg("high", literals(p.action_high)));

@@ -3,19 +3,26 @@
 #include <Eigen/Core>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
-#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/run_view.hpp"
+#include "lifeguard/systems/signal.hpp"
 
 namespace lifeguard {
 
-/// A learnt policy for a controller: u = K (x - goal), limited to the actuators' range.
+/// A learnt policy for a controller: u = K (x - goal), limited to the actuators' range. For a
+/// system with features of its own x stands for these, and the goal is zero.
 struct ExportedPolicy {
   std::string experiment;
   std::string method;
   int seed = 0;
   long round = 0;
   std::string task;
-  Eigen::MatrixXd gains;  // actions × states
+  std::string system;
+  std::vector<Signal> inputs;   // what x is: states, or the system's own features
+  std::vector<Signal> actions;  // what u is
+  bool own_features = false;
+  Eigen::MatrixXd gains;  // actions × inputs
   Eigen::VectorXd goal;
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
@@ -26,7 +33,7 @@ struct ExportedPolicy {
 
 /// `task` is a task's name or its number from 0. Throws InvalidInput for a task the run does not
 /// have, and RunFileError if the policy to export is not proven safe.
-ExportedPolicy export_policy(const RunReader& run, const std::string& task);
+ExportedPolicy export_policy(const RunView& run, const std::string& task);
 
 nlohmann::ordered_json policy_to_json(const ExportedPolicy& policy);
 /// A C++ header without dependencies: the gains and one function from state to action.

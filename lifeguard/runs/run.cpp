@@ -13,6 +13,8 @@
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
@@ -28,11 +30,16 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Run::Run(const ExperimentConfig& config)
-    : config_(config), setting_(draw_setting(config)), learner_(make_learner(config_, setting_)) {
+Run::Run(const ExperimentConfig& config, LongWork work)
+    : config_(config),
+      work_(std::move(work)),
+      setting_(draw_setting(config, work_)),
+      learner_(make_learner(config_, setting_, work_)) {
   evaluated_costs_.setConstant(config_.tasks, kNaN);
   evaluated_policies_.setConstant(setting_.parameters(), config_.tasks, kNaN);
   alpha_.resize(setting_.parameters());
+  judged_policies_.setConstant(setting_.parameters(), config_.tasks, kNaN);
+  judged_unsafe_.assign(static_cast<std::size_t>(config_.tasks), false);
   if (!config_.regret) return;
   open_ledger();
   bounds_ = theorem_bounds(*learner_);
@@ -60,7 +67,7 @@ void Run::open_ledger() {
   for (const SafeSet& set : setting_.safe_sets) {
     ledger_->add_task(setting_.constrained() ? std::optional(set) : std::nullopt);
   }
-  regret_rounds_ = log_spaced_rounds(config_.rounds, 12);
+  regret_rounds_ = log_spaced_rounds(config_.rounds, kRegretRounds);
 }
 
 double Run::best_cost() {
@@ -70,11 +77,13 @@ double Run::best_cost() {
   search.trials = 10 * setting_.parameters();
   search.cost.start_states = config_.start_states;
   search.cost.steps = config_.steps;
+  search.cost.features = config_.features;
   // Found on other start states than it is judged on, as the learner's policies are.
   search.cost.seed = run_seed(config_, SeedOf::best_policy, 1);
   search.seed = run_seed(config_, SeedOf::best_policy, 2);
   double sum = 0;
   for (std::size_t t = 0; t < setting_.tasks.size(); ++t) {
+    work_.step("looking for the best policies", static_cast<long>(t), config_.tasks);
     const BestPolicy best = best_known_policy(setting_.tasks[t], setting_.safe_sets[t], {}, search);
     sum += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
   }
@@ -106,6 +115,7 @@ StoredEvaluation Run::evaluate_now() {
   for (int t = 0; t < config_.tasks; ++t) {
     learner_->policy_parameters(t, alpha_);
     if (evaluated_policies_.col(t) != alpha_) {
+      work_.step("evaluating policies", t, config_.tasks);
       evaluated_costs_(t) =
           evaluation_cost(config_, setting_.tasks[static_cast<std::size_t>(t)], alpha_);
       evaluated_policies_.col(t) = alpha_;
@@ -124,6 +134,7 @@ const RoundOutcome& Run::play() {
   const Task& task = setting_.tasks[static_cast<std::size_t>(t)];
   outcome_ = {};
   StoredRound& stored = outcome_.round;
+  const long fallbacks_before = learner_->fallbacks();
 
   const GaussianPolicy policy = learner_->policy(task.name);
   stored.played = policy.parameters();
@@ -156,6 +167,7 @@ const RoundOutcome& Run::play() {
     outcome_.lemmas = StoredLemmas{
         round, bounds_->evaluate(t, learner_->last_loss(), batch_, policy.sigma(), played_)};
   }
+  stored.fallbacks = learner_->fallbacks() - fallbacks_before;
   return outcome_;
 }
 
@@ -180,12 +192,18 @@ void Run::record(const RoundRecord& from, StoredRound& to) const {
   to.projection_seconds = guard.seconds;
 }
 
+/// By the checker, which shares nothing with what keeps the policies safe.
 int Run::count_unsafe() {
   if (!setting_.constrained()) return 0;
   int unsafe = 0;
   for (int t = 0; t < config_.tasks; ++t) {
+    const auto i = static_cast<std::size_t>(t);
     learner_->policy_parameters(t, alpha_);
-    unsafe += obeys(setting_.safe_sets[static_cast<std::size_t>(t)], alpha_) ? 0 : 1;
+    if (judged_policies_.col(t) != alpha_) {
+      judged_unsafe_[i] = !obeys_exactly(setting_.safe_sets[i], alpha_);
+      judged_policies_.col(t) = alpha_;
+    }
+    unsafe += judged_unsafe_[i] ? 1 : 0;
   }
   return unsafe;
 }
@@ -227,34 +245,51 @@ Eigen::MatrixXd Run::policies() const {
   return policies;
 }
 
-namespace {
+RunDescription Run::description() const {
+  const auto* learner = dynamic_cast<const Learner*>(learner_.get());
+  return describe(config_, setting_, policies(),
+                  learner == nullptr ? 0 : learner->knowledge().basis_size());
+}
 
-std::string final_certificate(const Run& run) {
-  const auto* learner = dynamic_cast<const Learner*>(&run.learner());
+RunState Run::stored_state() const {
+  RunState stored;
+  stored.round = learner_rounds_;
+  stored.state = state();
+  Eigen::VectorXd alpha(setting_.parameters());
+  for (int t = 0; t < config_.tasks; ++t) {
+    learner_->policy_parameters(t, alpha);
+    stored.policies.push_back({t, alpha});
+  }
+  if (const auto* learner = dynamic_cast<const Learner*>(learner_.get())) {
+    stored.knowledge = StoredKnowledge{1, learner->knowledge()};
+  }
+  return stored;
+}
+
+std::string Run::certificate_json() const {
+  const auto* learner = dynamic_cast<const Learner*>(learner_.get());
   return learner == nullptr ? "" : certificate_to_json(learner->certificate()).dump();
 }
+
+namespace {
 
 RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
   auto last_commit = Clock::now();
   while (!run.finished()) {
     const RoundOutcome& outcome = run.play();
-    writer.add(outcome.round);
-    if (outcome.evaluation) writer.add(*outcome.evaluation);
-    if (outcome.certificate) writer.add(*outcome.certificate);
-    if (outcome.regret) writer.add(*outcome.regret);
-    if (outcome.lemmas) writer.add(*outcome.lemmas);
+    writer.add(outcome);
     const bool go_on = !options.after_round || options.after_round(run, outcome);
     if (run.finished()) break;
     if (!go_on) {
-      writer.commit(run.rounds_done(), run.state());
+      writer.commit(run.stored_state());
       return RunStatus::stopped;
     }
     if (seconds_since(last_commit) >= options.commit_seconds) {
-      writer.commit(run.rounds_done(), run.state());
+      writer.commit(run.stored_state());
       last_commit = Clock::now();
     }
   }
-  writer.finish(run.rounds_done(), run.state(), run.policies(), final_certificate(run));
+  writer.finish(run.stored_state(), run.certificate_json());
   return RunStatus::finished;
 }
 
@@ -262,38 +297,60 @@ RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
 
 RunStatus start_run(const ExperimentConfig& config, const std::filesystem::path& path,
                     const RunOptions& options) {
-  Run run(config);
-  RunWriter writer = RunWriter::create(path, config);
+  Run run(config, options.work);
+  const std::string replaced = replaced_first_policies(run.setting());
+  const bool safe = dynamic_cast<const Learner*>(&run.learner()) != nullptr;
+  if (options.warn && safe && !replaced.empty()) options.warn(replaced);
+  RunWriter writer = RunWriter::create(path, run.description());
   writer.add(run.evaluate_now());
-  writer.commit(0, run.state());
+  writer.commit(run.stored_state());
   return play_on(run, writer, options);
 }
 
 RunStatus resume_run(const std::filesystem::path& path, const RunOptions& options) {
-  std::string state;
   ExperimentConfig config;
   {
     const RunReader reader(path);
-    if (reader.header().finished) return RunStatus::finished;
-    if (reader.header().lifeguard_version != kVersion) {
+    const RunHeader& header = reader.header();
+    if (header.finished) {
+      reader.state();  // throws if that is not true
+      return RunStatus::finished;
+    }
+    if (header.lifeguard_version != kVersion) {
       throw RunFileError(fmt::format(
           "{} was begun by lifeguard {}; going on with {} would not give the same results",
-          path.string(), reader.header().lifeguard_version, kVersion));
+          path.string(), header.lifeguard_version, kVersion));
     }
-    config = reader.header().config;
-    state = reader.state();
-  }
-  Run run(config);
-  RunWriter writer = RunWriter::open(path);
-  if (state.empty()) {  // killed between the file's creation and its first commit
-    writer.add(run.evaluate_now());
-    writer.commit(0, run.state());
-  } else {
+    // What goes on from a changed digit ends elsewhere.
+    if (const auto findings = reader.checksum_findings(); !findings.empty()) {
+      throw DamagedRunFile(
+          fmt::format("{} is damaged and cannot go on: {}", path.string(), findings.front()));
+    }
     try {
-      run.restore(state);
+      config = header.config();
     } catch (const InvalidInput& error) {
       throw RunFileError(
+          fmt::format("{} holds a configuration that this lifeguard ({}) does not understand: {}",
+                      path.string(), kVersion, error.what()));
+    }
+  }
+  RunWriter writer = RunWriter::open(path);
+  // Read now that no other process can go on with it.
+  const std::optional<RunState> state = RunReader(path).state();
+  Run run(config, options.work);
+  if (!state) {  // killed between the file's creation and its first commit
+    writer.add(run.evaluate_now());
+    writer.commit(run.stored_state());
+  } else {
+    try {
+      run.restore(state->state);
+    } catch (const InvalidInput& error) {
+      throw DamagedRunFile(
           fmt::format("{} is damaged: its state cannot be read ({})", path.string(), error.what()));
+    }
+    if (run.rounds_done() != state->round) {
+      throw DamagedRunFile(fmt::format("{} is damaged: its state is after round {} and not {}",
+                                       path.string(), run.rounds_done(), state->round));
     }
   }
   return play_on(run, writer, options);

@@ -8,31 +8,28 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/play.hpp"
 #include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/runs/setting.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
 
-/// What one round left behind, to be stored and shown.
-struct RoundOutcome {
-  StoredRound round;
-  std::optional<StoredEvaluation> evaluation;
-  std::optional<StoredCertificate> certificate;
-  std::optional<StoredRegret> regret;
-  std::optional<StoredLemmas> lemmas;
-};
-
 /// One configuration, one method, one seed, played round by round. Everything in an outcome but its
 /// times is a pure function of the configuration.
 class Run {
  public:
-  explicit Run(const ExperimentConfig& config);
+  /// Draws the tasks and makes the learner; nothing is played yet. `work` is told and asked while
+  /// the run is set up and wherever a round takes long; then each of these throws Stopped, and the
+  /// run is not to be used any more.
+  explicit Run(const ExperimentConfig& config, LongWork work = {});
 
+  /// What is played, with what, and how far.
   const ExperimentConfig& config() const { return config_; }
   const Setting& setting() const { return setting_; }
   const PolicyLearner& learner() const { return *learner_; }
@@ -51,6 +48,13 @@ class Run {
   /// α of every task, one column each.
   Eigen::MatrixXd policies() const;
 
+  /// What a file says of the run before its first round; of a run that was not played yet.
+  RunDescription description() const;
+  /// What a commit stores.
+  RunState stored_state() const;
+  /// The certificate of what the learner knows, as JSON; empty if its method has none.
+  std::string certificate_json() const;
+
  private:
   void record(const RoundRecord& from, StoredRound& to) const;
   int count_unsafe();
@@ -62,6 +66,7 @@ class Run {
   double best_cost();
 
   ExperimentConfig config_;
+  LongWork work_;
   Setting setting_;
   std::unique_ptr<PolicyLearner> learner_;
   long learner_rounds_ = 0;
@@ -72,6 +77,9 @@ class Run {
   Eigen::MatrixXd evaluated_policies_;
   Eigen::VectorXd evaluated_costs_;
   Eigen::VectorXd alpha_;
+  // Whether a policy is safe is likewise only asked anew when it changed.
+  Eigen::MatrixXd judged_policies_;
+  std::vector<bool> judged_unsafe_;
   // The regret so far, if it is kept.
   std::optional<RegretLedger> ledger_;
   std::vector<long> regret_rounds_;  // in which it is written down
@@ -83,23 +91,11 @@ class Run {
   Knowledge played_;  // in this round
 };
 
+/// The regret is written down in so many rounds of each decade.
+inline constexpr int kRegretRounds = 12;
+
 /// The theorem's bounds for the tasks of a learner; nothing where it does not speak of it, which it
 /// does of the safe learner with losses in nats and bounded sets.
 std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& learner);
-
-enum class RunStatus { finished, stopped };
-
-struct RunOptions {
-  /// Called after every round; false stops the run after it, ready to resume.
-  std::function<bool(const Run&, const RoundOutcome&)> after_round = {};
-  /// A commit is made when so much time has passed since the last one, and at the end. 0 commits
-  /// every round. Decides nothing but how much is played again after a crash.
-  double commit_seconds = 0.25;
-};
-
-/// Plays a run into a new file, or goes on with one that was left unfinished.
-RunStatus start_run(const ExperimentConfig& config, const std::filesystem::path& path,
-                    const RunOptions& options = {});
-RunStatus resume_run(const std::filesystem::path& path, const RunOptions& options = {});
 
 }  // namespace lifeguard

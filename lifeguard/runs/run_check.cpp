@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
+#include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/run_file.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/runs/run_view.hpp"
+#include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/version.hpp"
 
 namespace lifeguard {
 namespace {
@@ -19,78 +25,470 @@ namespace {
 // More of the same kind says nothing new.
 constexpr std::size_t kMostFindings = 20;
 
-bool same_bits(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+// What is drawn or evaluated again on another computer, with another library of functions, may
+// differ in the last digits. That is no damage: damage to the last digit is the checksums' to find.
+constexpr double kDrawnAgain = 1e-9;
+constexpr double kEvaluatedAgain = 1e-6;
 
-bool same_bits(const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
-  if (a.size() != b.size()) return false;
-  for (Eigen::Index i = 0; i < a.size(); ++i) {
-    if (!same_bits(a(i), b(i))) return false;
-  }
-  return true;
+bool close(double a, double b, double tolerance, double unit = 0) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::abs(a - b) <= tolerance * (std::max(std::abs(a), std::abs(b)) + unit);
 }
 
-bool same_round(const StoredRound& a, const StoredRound& b) {
-  return a.round == b.round && a.task == b.task && a.visit == b.visit && a.status == b.status &&
-         same_bits(a.mean_cost, b.mean_cost) && same_bits(a.loss_before, b.loss_before) &&
-         same_bits(a.loss_after, b.loss_after) && same_bits(a.step_kl, b.step_kl) &&
-         same_bits(a.noise_share, b.noise_share) && same_bits(a.played, b.played) &&
-         a.unsafe == b.unsafe && a.projection == b.projection && a.basis_path == b.basis_path &&
-         a.alternations == b.alternations && a.iterations == b.iterations &&
-         same_bits(a.worst_margin, b.worst_margin) && a.worst_task == b.worst_task &&
-         a.worst_row == b.worst_row && same_bits(a.retraction, b.retraction);
+/// The row of a round in rows ordered by it; null if there is none.
+template <class Row>
+const Row* row_of(const std::vector<Row>& rows, long round) {
+  const auto found = std::lower_bound(rows.begin(), rows.end(), round,
+                                      [](const Row& row, long r) { return row.round < r; });
+  return found != rows.end() && found->round == round ? &*found : nullptr;
 }
 
-class Checker {
- public:
-  explicit Checker(const std::filesystem::path& path)
-      : reader_(path), config_(reader_.header().config), setting_(draw_setting(config_)) {
-    result_.method = reader_.header().method;
-  }
-
-  RunCheck check(bool replay) {
-    if (const std::string damage = reader_.integrity(); !damage.empty()) {
-      find(fmt::format("the file is damaged: {}", damage));
-      return result_;
+/// Both are JSON objects with the same keys and nearly the same numbers.
+bool nearly_same_object(std::string_view a, std::string_view b) {
+  try {
+    const nlohmann::json x = shallow_json(std::string(a));
+    const nlohmann::json y = shallow_json(std::string(b));
+    if (!x.is_object() || !y.is_object() || x.size() != y.size()) return false;
+    for (const auto& [key, value] : x.items()) {
+      if (!y.contains(key) || !close(value.get<double>(), y.at(key).get<double>(), kDrawnAgain)) {
+        return false;
+      }
     }
-    rounds_ = reader_.rounds();
-    check_rounds();
-    check_lemmas();
-    check_certificate_of_state();
-    if (replay) play_again();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+class RunChecker {
+ public:
+  RunChecker(const std::filesystem::path& path, const CheckOptions& options)
+      : options_(options), reader_(std::in_place, path, Checksums::ignore) {
+    result_.method = reader_->header().experiment.method;
+    result_.rounds = reader_->header().rounds_done;
+  }
+
+  RunCheck check() {
+    try {
+      if (const std::string damage = reader_->integrity(); !damage.empty()) {
+        find(fmt::format("the file is damaged: {}", damage));
+      } else if (read()) {
+        check_description();
+        check_content();
+      }
+    } catch (const RunFileError& error) {
+      find(error.what());
+    } catch (const InvalidInput& error) {
+      find(fmt::format("what is stored is refused: {}", error.what()));
+    }
+    result_.findings.insert(result_.findings.end(), unsafe_.begin(), unsafe_.end());
     return result_;
   }
 
  private:
+  const RunHeader& header() const { return view_->header; }
+  const StoredExperiment& experiment() const { return view_->header.experiment; }
+  int schema() const { return header().schema_version; }
+  bool full() const { return result_.findings.size() >= kMostFindings; }
+
   void find(std::string finding) {
-    if (result_.findings.size() < kMostFindings) result_.findings.push_back(std::move(finding));
+    if (!full()) result_.findings.push_back(std::move(finding));
   }
 
+  /// A policy that was played and broke its constraints. Methods without constraints have many of
+  /// them, which must not hide what else is found.
+  void find_unsafe(std::string finding) {
+    if (unsafe_.size() < kMostFindings) unsafe_.push_back(std::move(finding));
+  }
+
+  /// Everything, so that the file is not held open while it is thought about.
+  bool read() {
+    if (options_.checksums == Checksums::verify && reader_->header().schema_version >= 4) {
+      for (std::string& finding : reader_->checksum_findings()) find(std::move(finding));
+      result_.checksums_checked = true;
+    }
+    view_.emplace(*reader_);
+    stored_state_ = reader_->state();
+    checksums_ = reader_->checksums();
+    if (schema() >= 4) {
+      description_ = reader_->description();
+    } else {
+      description_.tasks = reader_->old_tasks();
+    }
+    reader_.reset();
+    try {
+      config_ = header().config();
+    } catch (const InvalidInput& error) {
+      find(fmt::format("the configuration is refused: {}", error.what()));
+      return false;
+    }
+    if (config_.tasks != static_cast<int>(view_->tasks.size())) {
+      find(fmt::format("{} tasks are stored, the configuration has {}", view_->tasks.size(),
+                       config_.tasks));
+      return false;
+    }
+    return true;
+  }
+
+  // What is fixed before the first round, against what the configuration and the seed give.
+
+  template <class Row>
+  void compare(const Table<Row>& table, const Row& found, const Row& expected, double tolerance,
+               std::string_view when) {
+    for (const Column<Row>& column : table.columns) {
+      if (column.since > schema()) continue;
+      const Cell a = column.get(found);
+      const Cell b = column.get(expected);
+      const std::string what = difference(a, b, tolerance);
+      if (what.empty()) continue;
+      const auto* text = std::get_if<std::string_view>(&a);
+      const auto* wanted = std::get_if<std::string_view>(&b);
+      if (tolerance > 0 && text != nullptr && wanted != nullptr &&
+          nearly_same_object(*text, *wanted)) {
+        continue;
+      }
+      const Cell key = table.columns.front().get(expected);
+      const std::string place =
+          std::holds_alternative<std::int64_t>(key)
+              ? fmt::format("{} {}", table.columns.front().name, std::get<std::int64_t>(key))
+              : std::string(std::get<std::string_view>(key));
+      find(
+          fmt::format("{}table {}, {}, column {}: {}", when, table.name, place, column.name, what));
+    }
+  }
+
+  template <class Row>
+  void compare(const std::vector<Row>& found, const std::vector<Row>& expected, double tolerance,
+               std::string_view when) {
+    const Table<Row>& table = table_of<Row>();
+    if (found.size() != expected.size()) {
+      find(fmt::format("{}table {} has {} rows, must have {}", when, table.name, found.size(),
+                       expected.size()));
+    }
+    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+      compare(table, found[i], expected[i], tolerance, when);
+    }
+  }
+
+  void compare_description(const RunDescription& expected, double tolerance,
+                           std::string_view when) {
+    compare(description_.tasks, expected.tasks, tolerance, when);
+    if (schema() < 4) {
+      if (experiment().method != expected.experiment.method) {
+        find(fmt::format("{}the method is {} and not {}", when, expected.experiment.method,
+                         experiment().method));
+      }
+      return;
+    }
+    compare(table_of<StoredExperiment>(), experiment(), expected.experiment, tolerance, when);
+    compare(description_.safe_sets, expected.safe_sets, tolerance, when);
+    if (header().lifeguard_version == kVersion) {
+      compare(description_.settings, expected.settings, 0, when);
+    } else {
+      compare_common_settings(expected.settings, when);
+    }
+    compare_texts(expected.texts, when);
+  }
+
+  /// Versions have different settings; what both know must be the same.
+  void compare_common_settings(const std::vector<StoredSetting>& expected, std::string_view when) {
+    std::map<std::string, std::string> known;
+    for (const StoredSetting& setting : expected) known.emplace(setting.key, setting.value);
+    for (const StoredSetting& setting : description_.settings) {
+      const auto now = known.find(setting.key);
+      if (now != known.end() && now->second != setting.value) {
+        find(fmt::format("{}table settings, {}: is \"{}\" instead of \"{}\"", when, setting.key,
+                         setting.value, now->second));
+      }
+    }
+  }
+
+  void compare_texts(const std::vector<StoredText>& expected, std::string_view when) {
+    std::map<std::string, std::optional<std::string>> known;
+    for (const StoredText& text : expected) known.emplace(text.key, text.value);
+    known["lifeguard_version"] = header().lifeguard_version;
+    known[std::string(kFinished)] = header().finished ? "true" : "false";
+    known[std::string(kHeaderChecksum)] = header_checksum(description_);
+    if (header().finished) known[std::string(kCertificate)] = std::nullopt;
+    for (const StoredText& text : description_.texts) {
+      const auto now = known.find(text.key);
+      if (now == known.end()) {
+        find(fmt::format("{}table meta has the key \"{}\", which is not known", when, text.key));
+        continue;
+      }
+      if (now->second && *now->second != text.value) {
+        find(fmt::format("{}table meta, {}: is not what it must be", when, text.key));
+      }
+      known.erase(now);
+    }
+    for (const auto& [key, value] : known) {
+      find(fmt::format("{}table meta has no \"{}\"", when, key));
+    }
+  }
+
+  void check_description() {
+    run_.emplace(config_);
+    compare_description(run_->description(), kDrawnAgain, "");
+  }
+
+  void check_content() {
+    check_rounds();
+    check_evaluations();
+    check_certificates();
+    check_regret();
+    check_lemmas();
+    check_counts();
+    check_last_state();
+    if (options_.replay) play_again();
+  }
+
+  // Each round by itself, and its place.
+
   void check_rounds() {
-    long expected = 1;
-    for (const StoredRound& round : rounds_) {
-      if (round.round != expected++) {
-        find(fmt::format("round {} is missing", expected - 1));
+    if (header().rounds_done > config_.rounds) {
+      find(fmt::format("{} rounds are done of {} planned", header().rounds_done, config_.rounds));
+    }
+    if (header().finished != (header().rounds_done >= config_.rounds)) {
+      find(fmt::format("after {} of {} rounds the run says it is {}finished", header().rounds_done,
+                       config_.rounds, header().finished ? "" : "not "));
+    }
+    std::vector<long> visits(view_->tasks.size(), 0);
+    long expected = 0;
+    for (const StoredRound& round : view_->rounds) {
+      options_.work.step("checking rounds", round.round, header().rounds_done);
+      if (round.round != ++expected) {
+        find(fmt::format("round {} is missing", expected));
         return;
+      }
+      if (round.task != scheduled_task(config_, round.round)) {
+        find(fmt::format("round {}: is of task {}, must be of task {}", round.round, round.task,
+                         scheduled_task(config_, round.round)));
       }
       const auto t = static_cast<std::size_t>(round.task);
-      if (t >= setting_.tasks.size() || round.played.size() != setting_.parameters()) {
-        find(fmt::format("round {}: its task or policy has the wrong size", round.round));
+      if (round.status == RoundStatus::ok || round.status == RoundStatus::no_signal) ++visits[t];
+      if (round.visit != visits[t]) {
+        find(fmt::format("round {}: is visit {} of its task, must be {}", round.round, round.visit,
+                         visits[t]));
+      }
+      if (round.round == 1 && round.played != view_->first_policies.col(round.task)) {
+        find("round 1: the policy that was played is not the task's first one");
+      }
+      check_safeguard(round);
+      ++result_.policies;
+      for (const Finding& finding : check_policy(view_->safe_set(round.task), round.played)) {
+        find_unsafe(
+            fmt::format("round {}, {}: {}", round.round, view_->tasks[t].name, finding.message));
+      }
+    }
+    if (expected != header().rounds_done) {
+      find(fmt::format("{} rounds are stored, the state is after {}", expected,
+                       header().rounds_done));
+    }
+  }
+
+  void check_safeguard(const StoredRound& round) {
+    if (round.projection.empty()) {
+      if (!round.basis_path.empty() || round.alternations != 0 || round.iterations != 0 ||
+          round.worst_task != -1 || !round.worst_row.empty() || !std::isnan(round.worst_margin) ||
+          !std::isnan(round.retraction)) {
+        find(fmt::format("round {}: says what a projection did that was not made", round.round));
+      }
+      return;
+    }
+    if (round.worst_row.empty()) return;
+    if (round.worst_task < 0) {
+      find(fmt::format("round {}: has a worst row of no task", round.round));
+      return;
+    }
+    const std::vector<std::string>& names = view_->safe_set(round.worst_task).names();
+    if (std::find(names.begin(), names.end(), round.worst_row) == names.end()) {
+      find(fmt::format("round {}: the worst row \"{}\" is none of task {}", round.round,
+                       round.worst_row, round.worst_task));
+    }
+  }
+
+  /// The rows are of these rounds, all of them and no others.
+  template <class Row>
+  bool in_their_places(const std::vector<Row>& rows, const std::vector<long>& expected) {
+    const std::string_view table = table_of<Row>().name;
+    std::size_t i = 0;
+    for (const long round : expected) {
+      if (i < rows.size() && rows[i].round == round) {
+        ++i;
+        continue;
+      }
+      if (i < rows.size() && rows[i].round < round) {
+        find(fmt::format("table {}, round {}: must not be there", table, rows[i].round));
+      } else {
+        find(fmt::format("table {}, round {}: is missing", table, round));
+      }
+      return false;
+    }
+    if (i < rows.size()) {
+      find(fmt::format("table {}, round {}: must not be there", table, rows[i].round));
+    }
+    return i == rows.size();
+  }
+
+  std::vector<long> all_rounds(bool wanted) const {
+    std::vector<long> rounds;
+    for (std::size_t i = 1; wanted && i <= view_->rounds.size(); ++i) {
+      rounds.push_back(static_cast<long>(i));
+    }
+    return rounds;
+  }
+
+  // What is said of policies, against those that are stored: the first ones, the last ones, and
+  // after every round the one that the next round played.
+
+  /// Calls visit(task, α) for each policy after the round that is known.
+  template <class Visit>
+  void known_policies_after(long round, const Visit& visit) const {
+    if (round == header().rounds_done || round == 0) {
+      const Eigen::MatrixXd& all = round == 0 ? view_->first_policies : view_->policies;
+      for (int t = 0; t < experiment().tasks; ++t) visit(t, Eigen::VectorXd(all.col(t)));
+    } else if (const StoredRound* next = row_of(view_->rounds, round + 1)) {
+      visit(next->task, next->played);
+    }
+  }
+
+  void check_evaluations() {
+    std::vector<long> expected;
+    if (header().begun) {
+      expected.push_back(0);
+      const auto done = static_cast<long>(view_->rounds.size());
+      for (long round = 1; round <= done;) {
+        expected.push_back(round);
+        const long next = next_evaluation(config_, round);
+        if (next <= round) break;
+        round = next;
+      }
+    }
+    if (!in_their_places(view_->evaluations, expected)) return;
+    for (const StoredEvaluation& evaluation : view_->evaluations) {
+      ++result_.evaluations;
+      known_policies_after(evaluation.round, [&](int t, const Eigen::VectorXd& alpha) {
+        const SafeSet& set = view_->safe_set(t);
+        const double cost =
+            evaluation_cost(config_, view_->tasks[static_cast<std::size_t>(t)], alpha);
+        if (!close(evaluation.costs(t), cost, kEvaluatedAgain)) {
+          find(fmt::format("the evaluation after round {}: task {} costs {} and not {}",
+                           evaluation.round, t, cost, evaluation.costs(t)));
+        }
+        const double margin = margins(set, alpha).worst();
+        if (!close(evaluation.margins(t), margin, kEvaluatedAgain, unit_of(set))) {
+          find(fmt::format("the evaluation after round {}: task {} has the margin {} and not {}",
+                           evaluation.round, t, margin, evaluation.margins(t)));
+        }
+      });
+    }
+  }
+
+  /// The size of the numbers whose difference a margin is.
+  static double unit_of(const SafeSet& set) {
+    return set.rows() == 0 ? 0 : 1e-3 * (1 + set.limits().cwiseAbs().maxCoeff());
+  }
+
+  bool has_certificates() const {
+    return experiment().base_method == "learner" && view_->constrained();
+  }
+
+  void check_certificates() {
+    if (!in_their_places(view_->certificates, all_rounds(has_certificates()))) return;
+    for (const StoredCertificate& certificate : view_->certificates) check(certificate);
+  }
+
+  void check(const StoredCertificate& certificate) {
+    const auto wrong = [&](const std::string& what) {
+      find(fmt::format("the certificate of round {}: {}", certificate.round, what));
+    };
+    for (int t = 0; t < experiment().tasks; ++t) {
+      const int row = certificate.worst_rows[static_cast<std::size_t>(t)];
+      const int rows = view_->safe_set(t).rows();
+      if (row < (rows > 0 ? 0 : -1) || row >= rows) {
+        wrong(fmt::format("task {} has no row {}", t, row));
         return;
       }
-      ++result_.policies;
-      for (const Finding& finding : check_policy(setting_.safe_sets[t], round.played)) {
-        find(fmt::format("round {}, {}: {}", round.round, setting_.tasks[t].name, finding.message));
+      if (std::isnan(certificate.margins(t))) wrong(fmt::format("task {} has no margin", t));
+    }
+    check_spectrum(certificate, wrong);
+    known_policies_after(certificate.round, [&](int t, const Eigen::VectorXd& alpha) {
+      const SafeSet& set = view_->safe_set(t);
+      const double claimed = certificate.margins(t);
+      TaskCertificate claim;
+      claim.worst_row = certificate.worst_rows[static_cast<std::size_t>(t)];
+      claim.row_margin = claimed;
+      claim.slack_margin = set.has_slack_limit() ? claimed : kInfinity;
+      // Of a policy that is not safe another one may have been handed out.
+      if (!(claimed > 0) || set.rows() == 0) return;
+      if (!claim_holds(set, alpha, claim)) {
+        wrong(fmt::format("task {}: a margin of {} is claimed, which is more than there is", t,
+                          claimed));
+      }
+      const Margins found = margins(set, alpha);
+      if (!close(found.worst(), claimed, kEvaluatedAgain, unit_of(set))) {
+        wrong(fmt::format("task {}: the margin is {} and not {}", t, found.worst(), claimed));
+      }
+      if (!close(found.rows(claim.worst_row), found.rows.minCoeff(), kEvaluatedAgain,
+                 unit_of(set))) {
+        wrong(fmt::format("task {}: \"{}\" is not the worst row", t, set.name(claim.worst_row)));
+      }
+    });
+    const StoredEvaluation* evaluation = row_of(view_->evaluations, certificate.round);
+    for (int t = 0; evaluation != nullptr && t < experiment().tasks; ++t) {
+      if (certificate.margins(t) > 0 && !close(evaluation->margins(t), certificate.margins(t),
+                                               kEvaluatedAgain, unit_of(view_->safe_set(t)))) {
+        wrong(fmt::format("task {} has another margin in the round's evaluation", t));
       }
     }
-    result_.rounds = static_cast<long>(rounds_.size());
-    if (result_.rounds != reader_.header().rounds_done) {
-      find(fmt::format("{} rounds are stored, the state is after {}", result_.rounds,
-                       reader_.header().rounds_done));
+    const StoredRound* round = row_of(view_->rounds, certificate.round);
+    if (round != nullptr && round->worst_task >= 0 && std::isfinite(round->worst_margin)) {
+      const double least = certificate.margins.minCoeff();
+      if (!close(least, round->worst_margin, kEvaluatedAgain,
+                 unit_of(view_->safe_set(round->worst_task)))) {
+        wrong(
+            fmt::format("the least margin is {}, the projection's {}", least, round->worst_margin));
+      }
     }
+  }
+
+  template <class Wrong>
+  void check_spectrum(const StoredCertificate& certificate, const Wrong& wrong) {
+    const Eigen::VectorXd& spectrum = certificate.spectrum;
+    if (spectrum.size() == 0) {
+      wrong("there is no spectrum");
+      return;
+    }
+    if (!std::is_sorted(spectrum.begin(), spectrum.end())) wrong("the spectrum does not ascend");
+    constexpr double kRoom = 1e-6;
+    const double least = spectrum.minCoeff();
+    const double largest = spectrum.maxCoeff();
+    const double p = experiment().p;
+    const double q = experiment().q;
+    const bool outside = !(least >= p * (1 - kRoom) - kRoom && largest <= q * (1 + kRoom));
+    const bool inside = least >= p * (1 + kRoom) + kRoom && largest <= q * (1 - kRoom);
+    if (certificate.spectrum_holds ? outside : inside) {
+      wrong(fmt::format("the spectrum lies in [{}, {}] and is said {}to lie in [{}, {}]", least,
+                        largest, certificate.spectrum_holds ? "" : "not ", p, q));
+    }
+  }
+
+  void check_regret() {
+    std::vector<long> expected;
+    if (config_.regret) {
+      for (const long round : log_spaced_rounds(config_.rounds, kRegretRounds)) {
+        if (round <= static_cast<long>(view_->rounds.size())) expected.push_back(round);
+      }
+    }
+    in_their_places(view_->regrets, expected);
   }
 
   void check_lemmas() {
-    for (const StoredLemmas& lemmas : reader_.lemmas()) {
+    // Files of the first schemas have no lemmas.
+    const bool wanted =
+        schema() >= 3 && config_.regret && theorem_bounds(run_->learner()).has_value();
+    if (!in_their_places(view_->lemmas, all_rounds(wanted))) return;
+    for (const StoredLemmas& lemmas : view_->lemmas) {
       ++result_.lemmas;
       if (!lemmas.values.hold()) {
         find(fmt::format("round {}: a quantity of the regret theorem is above its bound",
@@ -99,88 +497,201 @@ class Checker {
     }
   }
 
-  void check_certificate_of_state() {
-    const std::string text = reader_.certificate_json();
+  /// The number of unsafe policies after each round, against what proves policies safe or unsafe.
+  void check_counts() {
+    std::vector<bool> safe(view_->tasks.size());
+    for (const StoredRound& round : view_->rounds) {
+      const StoredCertificate* certificate = row_of(view_->certificates, round.round);
+      const StoredEvaluation* evaluation = row_of(view_->evaluations, round.round);
+      for (int t = 0; t < experiment().tasks; ++t) {
+        safe[static_cast<std::size_t>(t)] =
+            !view_->constrained() || (certificate != nullptr && certificate->margins(t) > 0) ||
+            (evaluation != nullptr && evaluation->margins(t) >= 0);
+      }
+      long least = 0;
+      known_policies_after(round.round, [&](int t, const Eigen::VectorXd& alpha) {
+        const bool obeys = obeys_exactly(view_->safe_set(t), alpha);
+        safe[static_cast<std::size_t>(t)] = obeys;
+        least += obeys ? 0 : 1;
+      });
+      const long most = std::count(safe.begin(), safe.end(), false);
+      if (round.unsafe < least || round.unsafe > most) {
+        find(fmt::format(
+            "round {}: {} policies are said to be unsafe, {} are", round.round, round.unsafe,
+            least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most)));
+      }
+    }
+  }
+
+  // The last state: the certificate, the policies, and the learner that is stored.
+
+  void check_last_state() {
+    if (!stored_state_) return;
+    if (stored_state_->round != header().rounds_done) find("the state is of another round");
+    const bool same_version = header().lifeguard_version == kVersion;
+    try {
+      run_->restore(stored_state_->state);
+      if (run_->rounds_done() != header().rounds_done) {
+        find(fmt::format("the stored learner is after round {} and not {}", run_->rounds_done(),
+                         header().rounds_done));
+      }
+      const RunState restored = run_->stored_state();
+      // An older file has policies only at its end, and no knowledge.
+      if (schema() >= 4 || header().finished) {
+        compare(stored_state_->policies, restored.policies, kDrawnAgain, "the stored learner: ");
+      }
+      if (stored_state_->knowledge && restored.knowledge) {
+        compare(table_of<StoredKnowledge>(), *stored_state_->knowledge, *restored.knowledge, 0,
+                "the stored learner: ");
+      }
+    } catch (const InvalidInput& error) {
+      // Another version's learner need not be understood.
+      if (same_version) find(fmt::format("the stored learner is refused: {}", error.what()));
+    }
+    check_last_certificate();
+  }
+
+  void check_last_certificate() {
+    const std::string& text = view_->certificate_json;
+    const bool wanted = header().finished && experiment().base_method == "learner";
+    if (text.empty() == wanted) {
+      find(wanted ? "the last certificate is missing" : "there is a certificate of nothing");
+    }
     if (text.empty()) return;
     try {
-      const Certificate certificate = certificate_from_json(nlohmann::json::parse(text));
-      Run run(config_);
-      run.restore(reader_.state());
-      const auto& learner = dynamic_cast<const Learner&>(run.learner());
-      const Knowledge& knowledge = learner.knowledge();
+      const Certificate certificate = certificate_from_json(shallow_json(text));
+      if (!view_->certificates.empty()) {
+        compare(table_of<StoredCertificate>(), view_->certificates.back(),
+                stored_certificate(header().rounds_done, certificate), 0,
+                "the last certificate is another: ");
+      }
+      if (!view_->knowledge) return;
+      const Knowledge& knowledge = *view_->knowledge;
       std::vector<Eigen::VectorXd> anchors;
-      for (int t = 0; t < knowledge.tasks(); ++t) anchors.emplace_back(knowledge.anchors.col(t));
-      const SafetyView view{
-          knowledge.basis,     knowledge.coefficients,          anchors,
-          learner.safe_sets(), certificate.smallest_eigenvalue, certificate.largest_eigenvalue};
-      for (const Finding& finding : check_certificate(view, certificate)) find(finding.message);
-      const auto policies = reader_.policies();
-      if (policies && *policies != run.policies()) {
-        find("the final policies are not those of the stored learner");
+      std::vector<SafeSet> sets;
+      for (int t = 0; t < knowledge.tasks(); ++t) {
+        anchors.emplace_back(knowledge.anchors.col(t));
+        sets.push_back(view_->safe_set(t));
+      }
+      const SafetyView safety{knowledge.basis,
+                              knowledge.coefficients,
+                              anchors,
+                              sets,
+                              certificate.smallest_eigenvalue,
+                              certificate.largest_eigenvalue};
+      for (const Finding& finding : check_certificate(safety, certificate)) find(finding.message);
+      for (std::size_t t = 0; t < certificate.tasks.size() && t < sets.size(); ++t) {
+        const TaskCertificate& task = certificate.tasks[t];
+        const std::string name = task.worst_row < 0 || task.worst_row >= sets[t].rows()
+                                     ? ""
+                                     : sets[t].name(task.worst_row);
+        if (task.worst_row_name != name) {
+          find(fmt::format("the last certificate: row {} of task {} is \"{}\" and not \"{}\"",
+                           task.worst_row, t, name, task.worst_row_name));
+        }
       }
       result_.certificate_checked = true;
-    } catch (const InvalidInput& error) {
-      find(fmt::format("the stored learner is refused: {}", error.what()));
     } catch (const nlohmann::json::exception& error) {
       find(fmt::format("the certificate cannot be read: {}", error.what()));
     }
   }
 
-  void play_again() {
-    Run run(config_);
-    const std::vector<StoredEvaluation> evaluations = reader_.evaluations();
-    const std::vector<StoredCertificate> certificates = reader_.certificates();
-    const std::vector<StoredRegret> regrets = reader_.regrets();
-    std::size_t e = 0;
-    std::size_t c = 0;
-    std::size_t g = 0;
-    const auto compare = [&](const StoredEvaluation& played) {
-      const bool same = e < evaluations.size() && evaluations[e].round == played.round &&
-                        same_bits(evaluations[e].costs, played.costs) &&
-                        same_bits(evaluations[e].margins, played.margins);
-      ++e;
-      if (!same) find(fmt::format("replay: the evaluation after round {} differs", played.round));
-    };
-    compare(run.evaluate_now());
-    for (const StoredRound& stored : rounds_) {
-      const RoundOutcome& outcome = run.play();
-      if (!same_round(stored, outcome.round)) {
-        find(fmt::format("replay: round {} differs", stored.round));
-        return;
-      }
-      if (outcome.evaluation) compare(*outcome.evaluation);
-      if (outcome.certificate) {
-        if (c >= certificates.size() ||
-            certificates[c].fingerprint != outcome.certificate->fingerprint ||
-            !same_bits(certificates[c].margins, outcome.certificate->margins)) {
-          find(fmt::format("replay: the certificate of round {} differs", stored.round));
-        }
-        ++c;
-      }
-      if (outcome.regret) {
-        if (g >= regrets.size() || regrets[g].round != stored.round ||
-            !same_bits(regrets[g].surrogate, outcome.regret->surrogate) ||
-            !same_bits(regrets[g].true_cost, outcome.regret->true_cost)) {
-          find(fmt::format("replay: the regret up to round {} differs", stored.round));
-        }
-        ++g;
-      }
+  // Everything again.
+
+  template <class Row>
+  void compare_played(const std::vector<Row>& stored, const std::optional<Row>& played,
+                      long round) {
+    const Row* found = row_of(stored, round);
+    if ((found != nullptr) != played.has_value()) {
+      find(fmt::format("replay: table {}, round {}: is {}", table_of<Row>().name, round,
+                       played ? "missing" : "not played"));
+    } else if (found != nullptr) {
+      compare(table_of<Row>(), *found, *played, 0, "replay: ");
     }
-    if (reader_.state() != run.state()) find("replay: the state after the last round differs");
+  }
+
+  void play_again() {
+    Run run(config_, options_.work);
+    const RunDescription description = run.description();
+    compare_description(description, 0, "replay: ");
+    StoredChecksum chain;
+    if (header().begun) {
+      const StoredEvaluation first = run.evaluate_now();
+      compare_played(view_->evaluations, std::optional(first), 0);
+      chain = first_checksum(header_checksum(description), first);
+      compare_chain(chain);
+    }
+    for (const StoredRound& stored : view_->rounds) {
+      if (full() || run.finished()) break;
+      options_.work.step("playing again", stored.round, header().rounds_done);
+      const RoundOutcome& outcome = run.play();
+      compare(table_of<StoredRound>(), stored, outcome.round, 0, "replay: ");
+      compare_played(view_->evaluations, outcome.evaluation, outcome.round.round);
+      compare_played(view_->certificates, outcome.certificate, outcome.round.round);
+      compare_played(view_->regrets, outcome.regret, outcome.round.round);
+      compare_played(view_->lemmas, outcome.lemmas, outcome.round.round);
+      chain = next_checksum(chain, outcome);
+      compare_chain(chain);
+    }
+    if (stored_state_ && !full()) compare_last(run, chain);
     result_.replayed = true;
   }
 
-  RunReader reader_;
-  const ExperimentConfig& config_;
-  Setting setting_;
-  std::vector<StoredRound> rounds_;
+  void compare_chain(const StoredChecksum& played) {
+    if (schema() < 4) return;
+    const StoredChecksum* stored = row_of(checksums_, played.round);
+    if (stored == nullptr || stored->results != played.results) {
+      find(fmt::format("replay: the checksum of round {} differs", played.round));
+    }
+  }
+
+  void compare_last(const Run& run, const StoredChecksum& chain) {
+    const RunState played = run.stored_state();
+    if (stored_state_->state != played.state) {
+      find("replay: the state after the last round differs");
+    }
+    if (schema() >= 4 || header().finished) {
+      compare(stored_state_->policies, played.policies, 0, "replay: ");
+    }
+    const std::string certificate = header().finished ? run.certificate_json() : "";
+    if (view_->certificate_json != certificate) find("replay: the last certificate differs");
+    if (schema() < 4) return;
+    if (stored_state_->knowledge && played.knowledge) {
+      compare(table_of<StoredKnowledge>(), *stored_state_->knowledge, *played.knowledge, 0,
+              "replay: ");
+    }
+    if (stored_state_->checksum !=
+        checkpoint_checksum(played, chain.results, header().finished, certificate)) {
+      find("replay: the checksum of the state differs");
+    }
+  }
+
+  CheckOptions options_;
+  std::optional<RunReader> reader_;
+  std::optional<RunView> view_;
+  RunDescription description_;
+  std::optional<RunState> stored_state_;
+  std::vector<StoredChecksum> checksums_;
+  ExperimentConfig config_;
+  std::optional<Run> run_;  // what the configuration and the seed give
   RunCheck result_;
+  std::vector<std::string> unsafe_;
 };
 
 }  // namespace
 
+RunCheck check_run(const std::filesystem::path& path, const CheckOptions& options) {
+  try {
+    return RunChecker(path, options).check();
+  } catch (const DamagedRunFile& error) {
+    RunCheck result;
+    result.findings.emplace_back(error.what());
+    return result;
+  }
+}
+
 RunCheck check_run(const std::filesystem::path& path, bool replay) {
-  return Checker(path).check(replay);
+  return check_run(path, CheckOptions{.replay = replay});
 }
 
 }  // namespace lifeguard

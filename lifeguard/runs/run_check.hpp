@@ -4,25 +4,50 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/runs/run_file.hpp"
+
 namespace lifeguard {
 
 /// What an independent look at a run file found.
 struct RunCheck {
   std::string method;
   long rounds = 0;
-  long policies = 0;  // that were played and checked
-  long lemmas = 0;    // rounds whose measured quantities were held against the theorem's bounds
+  long policies = 0;     // that were played or are the last ones, and were checked
+  long evaluations = 0;  // that were held against policies evaluated again
+  long lemmas = 0;       // rounds whose measured quantities were held against the theorem's bounds
+  bool checksums_checked = false;
   bool certificate_checked = false;
   bool replayed = false;
   /// Empty means: all that was checked holds, exactly. One line for each finding.
   std::vector<std::string> findings;
 };
 
-/// Reads a run file from the first byte to the last: SQLite's own integrity check; every policy
-/// that was ever played, against its task's constraints in exact arithmetic (checker.hpp); rounds
-/// without gaps; the quantities that the regret theorem bounds, against their bounds; and the last
-/// certificate against the stored learner. With `replay`, the run is
-/// played again and every stored number must come out the same to the bit.
+struct CheckOptions {
+  /// Play the run again: every stored number but the times must come out the same to the bit.
+  bool replay = false;
+  /// Without, what is found does not depend on checksums; for tests.
+  Checksums checksums = Checksums::verify;
+  /// Told and asked while it goes on; check_run then throws Stopped.
+  LongWork work = {};
+};
+
+/// Reads a run file from the first byte to the last and believes nothing of it:
+///  - SQLite's own integrity check, and the checksums of header, rounds, times and state;
+///  - type, length and range of every value;
+///  - experiment, tasks, safe sets, first policies and settings, against what the configuration and
+///    the seed give when drawn again;
+///  - that every round, evaluation, certificate, regret and lemma that must be there is there, in
+///    its place, and nothing else;
+///  - every policy that was played, and the last ones, against their constraints in exact
+///    arithmetic (checker.hpp);
+///  - margins, worst rows, spectra and counts of unsafe policies, against each other, and against
+///    the policies where those are stored;
+///  - evaluations, by evaluating again, for the policies that are stored;
+///  - the quantities that the regret theorem bounds, against their bounds;
+///  - the last certificate and the last policies, against the stored learner.
+/// A file that is not a run at all throws RunFileError; whatever is wrong with a run is a finding.
+RunCheck check_run(const std::filesystem::path& path, const CheckOptions& options);
 RunCheck check_run(const std::filesystem::path& path, bool replay = false);
 
 }  // namespace lifeguard

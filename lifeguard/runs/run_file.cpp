@@ -4,16 +4,16 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <array>
-#include <bit>
-#include <cmath>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/core/numbers.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/output_file.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -22,171 +22,195 @@ namespace {
 // "LIFG": how `file` and we tell a run from any other database.
 constexpr int kApplicationId = 0x4c494647;
 
-/// Entry i brings a file from schema version i to i + 1; a new file goes through all of them.
-constexpr std::array<const char*, 3> kSchema = {
-    R"sql(
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE tasks (task INTEGER PRIMARY KEY, name TEXT NOT NULL, parameters TEXT NOT NULL);
-CREATE TABLE rounds (
-  round INTEGER PRIMARY KEY, task INTEGER NOT NULL, visit INTEGER NOT NULL, status TEXT NOT NULL,
-  mean_cost REAL, loss_before REAL, loss_after REAL, step_kl REAL, noise_share REAL,
-  played BLOB NOT NULL, unsafe INTEGER NOT NULL,
-  projection TEXT, basis_path TEXT, alternations INTEGER, iterations INTEGER,
-  worst_margin REAL, worst_task INTEGER, worst_row TEXT, retraction REAL);
-CREATE TABLE evaluations (round INTEGER PRIMARY KEY, costs BLOB NOT NULL, margins BLOB NOT NULL);
-CREATE TABLE certificates (
-  round INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, margins BLOB NOT NULL,
-  worst_rows BLOB NOT NULL, spectrum BLOB NOT NULL, spectrum_holds INTEGER NOT NULL);
-CREATE TABLE policies (task INTEGER PRIMARY KEY, parameters BLOB NOT NULL);
-CREATE TABLE checkpoint (
-  id INTEGER PRIMARY KEY CHECK (id = 1), round INTEGER NOT NULL, state BLOB NOT NULL);
-CREATE TABLE timings (
-  round INTEGER PRIMARY KEY, rollout_seconds REAL, learn_seconds REAL, projection_seconds REAL);
-)sql",
-    R"sql(
-CREATE TABLE regret (round INTEGER PRIMARY KEY, surrogate REAL, true_cost REAL);
-)sql",
-    R"sql(
-CREATE TABLE lemmas (
-  round INTEGER PRIMARY KEY,
-  policy_gradient REAL, policy_gradient_bound REAL, policy_gradient_printed REAL,
-  knowledge_gradient REAL, knowledge_gradient_bound REAL, knowledge_gradient_printed REAL,
-  knowledge REAL, knowledge_bound REAL, knowledge_printed REAL,
-  linearised REAL, linearised_bound REAL, linearised_printed REAL,
-  gamma1 REAL, gamma2 REAL, delta REAL, printed_gamma1 REAL, printed_gamma2 REAL, excess REAL);
-)sql"};
-constexpr int kSchemaVersion = static_cast<int>(kSchema.size());
+constexpr const char* kHeaderChanged =
+    "its header is not as it was written: configuration, tasks, safe sets or settings";
 
 /// SQLite's complaint about a file, in the user's words.
 [[noreturn]] void fail(const std::filesystem::path& path, const SQLite::Exception& error) {
-  const int code = error.getErrorCode();
-  const char* meaning = code == SQLITE_NOTADB    ? "is not a run file"
-                        : code == SQLITE_CORRUPT ? "is damaged"
-                        : code == SQLITE_FULL    ? "cannot grow: the disk is full"
-                        : code == SQLITE_IOERR   ? "cannot be read or written"
-                        : code == SQLITE_BUSY || code == SQLITE_LOCKED
-                            ? "is being written by another process"
-                        : code == SQLITE_CONSTRAINT ? "already has this round: is another process "
-                                                      "writing it?"
-                        : code == SQLITE_CANTOPEN   ? "cannot be opened"
-                                                    : "cannot be used";
-  throw RunFileError(fmt::format("{} {} ({})", path.string(), meaning, error.what()));
+  const int code = error.getErrorCode() & 0xff;
+  const auto say = [&](const char* meaning) {
+    return fmt::format("{} {} ({})", path.string(), meaning, error.what());
+  };
+  switch (code) {
+    case SQLITE_NOTADB:
+      throw NotARunFile(say("is not a run file"));
+    case SQLITE_FULL:
+      throw RunFileFull(say("cannot grow: the disk is full"));
+    case SQLITE_IOERR:
+      throw RunFileError(say("cannot be read or written"));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw RunFileError(say("is being written by another process"));
+    case SQLITE_CONSTRAINT:
+      throw RunFileError(say("already has this round: is another process writing it?"));
+    case SQLITE_CANTOPEN:
+      throw RunFileError(say("cannot be opened"));
+    case SQLITE_CORRUPT:
+    case SQLITE_ERROR:  // a table or column is missing
+    case SQLITE_AUTH:   // a view in its place
+    case SQLITE_SCHEMA:
+    case SQLITE_FORMAT:
+      throw DamagedRunFile(say("is damaged"));
+    default:
+      throw RunFileError(say("cannot be used"));
+  }
 }
 
-void apply_schema(SQLite::Database& database, int from) {
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  for (int version = from; version < kSchemaVersion; ++version) {
-    database.exec(kSchema[static_cast<std::size_t>(version)]);
+/// As fail() for a file that is being written. Of the ways in which there may be no room SQLite
+/// knows only one; of the others the system's last word is still there, since what SQLite does
+/// after a failed write succeeds.
+[[noreturn]] void fail_writing(SQLite::Database& database, const SQLite::Exception& error) {
+  const int reason = errno;
+  if ((error.getErrorCode() & 0xff) == SQLITE_IOERR && means_disk_full(reason)) {
+    throw RunFileFull(fmt::format("{} cannot grow: the disk is full ({})", database.getFilename(),
+                                  std::strerror(reason)));
   }
-  database.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-  transaction.commit();
+  fail(database.getFilename(), error);
 }
 
 int pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
 }
 
+/// A database from elsewhere must not make us run anything: no triggers, no views, no functions of
+/// its choice; and its pages are looked at before they are believed.
+void distrust(SQLite::Database& database) {
+  sqlite3* handle = database.getHandle();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  database.exec("PRAGMA cell_size_check = ON");
+}
+
 /// The schema version of a file that is a run; throws for any other.
 int checked_version(SQLite::Database& database, const std::filesystem::path& path) {
   if (pragma(database, "application_id") != kApplicationId) {
-    throw RunFileError(path.string() + " is not a run file: it is another program's database");
+    throw NotARunFile(path.string() + " is not a run file: it is another program's database");
   }
   const int version = pragma(database, "user_version");
   if (version < 1 || version > kSchemaVersion) {
-    throw RunFileError(fmt::format(
+    throw NotARunFile(fmt::format(
         "{} has schema version {}; this lifeguard ({}) knows 1 to {}. A newer lifeguard wrote it.",
         path.string(), version, kVersion, kSchemaVersion));
   }
   return version;
 }
 
-void bind(SQLite::Statement& statement, int index, const Eigen::VectorXd& values) {
-  static_assert(std::endian::native == std::endian::little, "blobs are little-endian doubles");
-  statement.bind(index, values.data(),
-                 static_cast<int>(values.size() * static_cast<long>(sizeof(double))));
-}
-
-/// NaN is NULL in SQLite.
-void bind(SQLite::Statement& statement, int index, double value) {
-  if (std::isnan(value)) {
-    statement.bind(index);
+void bind_cell(SQLite::Statement& statement, int index, const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+    statement.bind(index, *whole);
+  } else if (const auto* number = std::get_if<double>(&cell)) {
+    statement.bind(index, *number);
+  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    statement.bind(index, std::string(*text));
+  } else if (const auto* bytes = std::get_if<std::span<const std::byte>>(&cell)) {
+    // No bytes are not NULL.
+    const void* data = bytes->empty() ? static_cast<const void*>("") : bytes->data();
+    statement.bind(index, data, static_cast<int>(bytes->size()));
   } else {
-    statement.bind(index, value);
+    statement.bind(index);
   }
 }
 
-double real(const SQLite::Column& column) { return column.isNull() ? kNaN : column.getDouble(); }
-
-Eigen::VectorXd vector(const SQLite::Column& column) {
-  Eigen::VectorXd values(column.getBytes() / static_cast<int>(sizeof(double)));
-  if (values.size() > 0) {
-    std::memcpy(values.data(), column.getBlob(),
-                static_cast<std::size_t>(values.size()) * sizeof(double));
+Cell cell_of(const SQLite::Column& column) {
+  if (column.isInteger()) return static_cast<std::int64_t>(column.getInt64());
+  if (column.isFloat()) return column.getDouble();
+  if (column.isText()) {
+    const char* text = column.getText("");
+    return std::string_view(text, static_cast<std::size_t>(column.getBytes()));
   }
-  return values;
+  if (column.isBlob()) {
+    const void* data = column.getBlob();
+    return std::span(static_cast<const std::byte*>(data),
+                     static_cast<std::size_t>(column.getBytes()));
+  }
+  return std::monostate{};
 }
 
-template <typename Enum>
-Enum from_name(const std::string& name, Enum last) {
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
-    if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
+/// Keys ascend, so that nothing is there twice whatever the schema of a damaged file says.
+bool ascends(const Cell& before, const Cell& after) {
+  if (before.index() != after.index()) return false;
+  if (const auto* whole = std::get_if<std::int64_t>(&before)) {
+    return *whole < std::get<std::int64_t>(after);
   }
-  throw RunFileError(fmt::format("\"{}\" is not a status that this lifeguard knows", name));
-}
-
-std::string parameters_json(const Task& task) {
-  nlohmann::ordered_json json;
-  for (const std::string& name : parameter_names(task.system)) {
-    json[name] = parameter(task.system, name);
+  if (const auto* text = std::get_if<std::string_view>(&before)) {
+    return *text < std::get<std::string_view>(after);
   }
-  return json.dump();
-}
-
-RunHeader read_header(SQLite::Database& database, int version) {
-  RunHeader header;
-  header.schema_version = version;
-  std::string source;
-  std::string text;
-  std::vector<std::string> overrides;
-  SQLite::Statement query(database, "SELECT key, value FROM meta");
-  while (query.executeStep()) {
-    const std::string key = query.getColumn(0).getString();
-    const std::string value = query.getColumn(1).getString();
-    if (key == "lifeguard_version") header.lifeguard_version = value;
-    if (key == "method") header.method = value;
-    if (key == "finished") header.finished = value == "true";
-    if (key == "config_source") source = value;
-    if (key == "config") text = value;
-    if (key == "overrides") overrides = nlohmann::json::parse(value).get<decltype(overrides)>();
-  }
-  header.config = parse_config(text, source, overrides);
-  SQLite::Statement rounds(database, "SELECT round FROM checkpoint");
-  header.rounds_done = rounds.executeStep() ? rounds.getColumn(0).getInt64() : 0;
-  return header;
+  return false;
 }
 
 }  // namespace
 
-struct RunWriter::Statements {
-  explicit Statements(SQLite::Database& database)
-      : round(database, "INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
-        timing(database, "INSERT INTO timings VALUES (?,?,?,?)"),
-        evaluation(database, "INSERT INTO evaluations VALUES (?,?,?)"),
-        certificate(database, "INSERT INTO certificates VALUES (?,?,?,?,?,?)"),
-        regret(database, "INSERT INTO regret VALUES (?,?,?)"),
-        lemmas(database, "INSERT INTO lemmas VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
-        checkpoint(database, "INSERT OR REPLACE INTO checkpoint VALUES (1,?,?)"),
-        policy(database, "INSERT INTO policies VALUES (?,?)") {}
-  SQLite::Statement round, timing, evaluation, certificate, regret, lemmas, checkpoint, policy;
+/// Writes rows of one table.
+template <class Row>
+class RowInsert {
+ public:
+  RowInsert(SQLite::Database& database, const Table<Row>& table, bool replace = false)
+      : table_(table), statement_(database, insert_sql(table, replace)) {}
+  explicit RowInsert(SQLite::Database& database, bool replace = false)
+      : RowInsert(database, table_of<Row>(), replace) {}
+
+  void operator()(const Row& row) {
+    int index = 0;
+    for (const Column<Row>& column : table_.columns)
+      bind_cell(statement_, ++index, column.get(row));
+    statement_.exec();
+    statement_.reset();
+  }
+  void operator()(const std::optional<Row>& row) {
+    if (row) (*this)(*row);
+  }
+  void operator()(const std::vector<Row>& rows) {
+    for (const Row& row : rows) (*this)(row);
+  }
+
+ private:
+  const Table<Row>& table_;
+  SQLite::Statement statement_;
 };
 
-RunWriter::RunWriter(std::unique_ptr<SQLite::Database> database)
-    : database_(std::move(database)), statements_(std::make_unique<Statements>(*database_)) {}
+ExperimentConfig RunHeader::config() const {
+  return parse_config(config_text, config_source, overrides);
+}
+
+struct RunWriter::Statements {
+  explicit Statements(SQLite::Database& database)
+      : text(database, /*replace=*/true),
+        round(database),
+        times(database, times_table()),
+        evaluation(database),
+        certificate(database),
+        regret(database),
+        lemmas(database),
+        checksum(database),
+        checkpoint(database, /*replace=*/true),
+        knowledge(database, /*replace=*/true),
+        policy(database, /*replace=*/true) {}
+  RowInsert<StoredText> text;
+  RowInsert<StoredRound> round;
+  RowInsert<StoredRound> times;
+  RowInsert<StoredEvaluation> evaluation;
+  RowInsert<StoredCertificate> certificate;
+  RowInsert<StoredRegret> regret;
+  RowInsert<StoredLemmas> lemmas;
+  RowInsert<StoredChecksum> checksum;
+  RowInsert<StoredCheckpoint> checkpoint;
+  RowInsert<StoredKnowledge> knowledge;
+  RowInsert<StoredPolicy> policy;
+};
+
+RunWriter::RunWriter(const std::filesystem::path& path, FileClaim claim,
+                     std::unique_ptr<SQLite::Database> database)
+    : path_(path),
+      claim_(std::move(claim)),
+      database_(std::move(database)),
+      statements_(std::make_unique<Statements>(*database_)) {}
 RunWriter::~RunWriter() = default;
 RunWriter::RunWriter(RunWriter&&) noexcept = default;
 RunWriter& RunWriter::operator=(RunWriter&&) noexcept = default;
 
-RunWriter RunWriter::create(const std::filesystem::path& path, const ExperimentConfig& config) {
+RunWriter RunWriter::create(const std::filesystem::path& path, const RunDescription& description) {
   if (std::filesystem::exists(path)) {
     throw RunFileError(
         fmt::format("{} exists already; resume it or choose another name", path.string()));
@@ -196,63 +220,76 @@ RunWriter RunWriter::create(const std::filesystem::path& path, const ExperimentC
   // configuration or is not there.
   std::filesystem::path draft = path;
   draft += ".new";
-  std::filesystem::remove(draft);
+  FileClaim claim = FileClaim::on_new(draft);
+  for (const char* log : {"-journal", "-wal", "-shm"}) {
+    std::filesystem::remove(draft.string() + log);
+  }
   try {
     {
       SQLite::Database database(draft.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+      SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
       database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
-      apply_schema(database, 0);
-      SQLite::Transaction transaction(database);
-      SQLite::Statement meta(database, "INSERT INTO meta VALUES (?, ?)");
-      const std::array<std::pair<const char*, std::string>, 6> values = {
-          {{"lifeguard_version", kVersion},
-           {"method", config.method},
-           {"config_source", config.source},
-           {"config", config.source_text},
-           {"overrides", nlohmann::json(config.overrides).dump()},
-           {"finished", "false"}}};
-      for (const auto& [key, value] : values) {
-        meta.bind(1, key);
-        meta.bind(2, value);
-        meta.exec();
-        meta.reset();
-      }
-      SQLite::Statement tasks(database, "INSERT INTO tasks VALUES (?, ?, ?)");
-      const std::vector<Task> drawn =
-          config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks);
-      for (std::size_t t = 0; t < drawn.size(); ++t) {
-        tasks.bind(1, static_cast<int>(t));
-        tasks.bind(2, drawn[t].name);
-        tasks.bind(3, parameters_json(drawn[t]));
-        tasks.exec();
-        tasks.reset();
-      }
+      database.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+      visit_tables([&](const auto& table) { database.exec(create_sql(table)); });
+      RowInsert<StoredText> text(database);
+      text(description.texts);
+      text({std::string(kHeaderChecksum), header_checksum(description)});
+      text({std::string(kFinished), "false"});
+      RowInsert<StoredExperiment>{database}(description.experiment);
+      RowInsert<StoredTask>{database}(description.tasks);
+      RowInsert<StoredSafeSet>{database}(description.safe_sets);
+      RowInsert<StoredSetting>{database}(description.settings);
       transaction.commit();
       database.exec("PRAGMA journal_mode = WAL");
     }
     // The log of a run that was killed and then deleted would be taken for this one's.
     for (const char* log : {"-wal", "-shm"}) std::filesystem::remove(path.string() + log);
-    std::filesystem::rename(draft, path);
+    rename_to_free_name(draft, path);
   } catch (const SQLite::Exception& error) {
     std::error_code ignored;
     std::filesystem::remove(draft, ignored);
     fail(path, error);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(draft, ignored);
+    throw;
   }
-  return open(path);
+  return open(path, std::move(claim));
 }
 
 RunWriter RunWriter::open(const std::filesystem::path& path) {
   require(std::filesystem::exists(path), "run", path.string(), "must be a file that exists");
+  return open(path, FileClaim::on_existing(path));
+}
+
+RunWriter RunWriter::open(const std::filesystem::path& path, FileClaim claim) {
   try {
     auto database = std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READWRITE,
                                                        /*busy_timeout_ms=*/5000);
+    distrust(*database);
     const int version = checked_version(*database, path);
-    if (version < kSchemaVersion) apply_schema(*database, version);
+    if (version < kSchemaVersion) {
+      throw RunFileError(
+          fmt::format("{} has schema version {}; this lifeguard ({}) can read it, and goes on only "
+                      "with version {}",
+                      path.string(), version, kVersion, kSchemaVersion));
+    }
     database->exec("PRAGMA journal_mode = WAL");
     // A commit survives a killed process at once and a power failure after the next checkpoint of
     // the log; the file is consistent after either.
     database->exec("PRAGMA synchronous = NORMAL");
-    return RunWriter(std::move(database));
+    RunWriter writer(path, std::move(claim), std::move(database));
+    SQLite::Statement last(*writer.database_,
+                           "SELECT round, results, times FROM checksums ORDER BY round DESC");
+    if (last.executeStep()) {
+      writer.last_ = {last.getColumn(0).getInt64(), last.getColumn(1).getString(),
+                      last.getColumn(2).getString()};
+    } else {
+      SQLite::Statement header(*writer.database_, "SELECT value FROM meta WHERE key = ?");
+      header.bind(1, std::string(kHeaderChecksum));
+      if (header.executeStep()) writer.last_.results = header.getColumn(0).getString();
+    }
+    return writer;
   } catch (const SQLite::Exception& error) {
     fail(path, error);
   }
@@ -264,156 +301,69 @@ void RunWriter::begin() {
   open_ = true;
 }
 
-void RunWriter::add(const StoredRound& r) {
+void RunWriter::require_claimed() {
+  if (claim_.holds(path_)) return;
+  // The log beside the name may be another file's by now: it is not ours to tidy up.
+  sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  throw RunFileError(
+      fmt::format("{} was deleted or replaced while it was being written: the rounds played are "
+                  "lost; begin the run again",
+                  path_.string()));
+}
+
+void RunWriter::add(const StoredEvaluation& first) {
   try {
     begin();
-    SQLite::Statement& s = statements_->round;
-    s.bind(1, static_cast<int64_t>(r.round));
-    s.bind(2, r.task);
-    s.bind(3, static_cast<int64_t>(r.visit));
-    s.bind(4, to_string(r.status));
-    bind(s, 5, r.mean_cost);
-    bind(s, 6, r.loss_before);
-    bind(s, 7, r.loss_after);
-    bind(s, 8, r.step_kl);
-    bind(s, 9, r.noise_share);
-    bind(s, 10, r.played);
-    s.bind(11, r.unsafe);
-    s.bind(12, r.projection);
-    s.bind(13, r.basis_path);
-    s.bind(14, r.alternations);
-    s.bind(15, static_cast<int64_t>(r.iterations));
-    bind(s, 16, r.worst_margin);
-    s.bind(17, r.worst_task);
-    s.bind(18, r.worst_row);
-    bind(s, 19, r.retraction);
-    s.exec();
-    s.reset();
-    SQLite::Statement& t = statements_->timing;
-    t.bind(1, static_cast<int64_t>(r.round));
-    t.bind(2, r.rollout_seconds);
-    t.bind(3, r.learn_seconds);
-    bind(t, 4, r.projection_seconds);
-    t.exec();
-    t.reset();
+    statements_->evaluation(first);
+    last_ = first_checksum(last_.results, first);
+    statements_->checksum(last_);
   } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
+    fail_writing(*database_, error);
   }
 }
 
-void RunWriter::add(const StoredEvaluation& e) {
+void RunWriter::add(const RoundOutcome& outcome) {
   try {
     begin();
-    SQLite::Statement& s = statements_->evaluation;
-    s.bind(1, static_cast<int64_t>(e.round));
-    bind(s, 2, e.costs);
-    bind(s, 3, e.margins);
-    s.exec();
-    s.reset();
+    statements_->round(outcome.round);
+    statements_->times(outcome.round);
+    statements_->evaluation(outcome.evaluation);
+    statements_->certificate(outcome.certificate);
+    statements_->regret(outcome.regret);
+    statements_->lemmas(outcome.lemmas);
+    last_ = next_checksum(last_, outcome);
+    statements_->checksum(last_);
   } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
+    fail_writing(*database_, error);
   }
 }
 
-void RunWriter::add(const StoredCertificate& c) {
+void RunWriter::write(const RunState& state, bool finished, const std::string& certificate_json) {
+  require_claimed();
   try {
     begin();
-    SQLite::Statement& s = statements_->certificate;
-    s.bind(1, static_cast<int64_t>(c.round));
-    s.bind(2, c.fingerprint);
-    bind(s, 3, c.margins);
-    s.bind(4, c.worst_rows.data(), static_cast<int>(c.worst_rows.size() * sizeof(int)));
-    bind(s, 5, c.spectrum);
-    s.bind(6, c.spectrum_holds ? 1 : 0);
-    s.exec();
-    s.reset();
-  } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
-  }
-}
-
-void RunWriter::add(const StoredRegret& r) {
-  try {
-    begin();
-    SQLite::Statement& s = statements_->regret;
-    s.bind(1, static_cast<int64_t>(r.round));
-    bind(s, 2, r.surrogate);
-    bind(s, 3, r.true_cost);
-    s.exec();
-    s.reset();
-  } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
-  }
-}
-
-namespace {
-
-/// The columns of the table after the four lemmas.
-constexpr std::array<double LemmaValues::*, 6> kLemmaNumbers = {
-    &LemmaValues::gamma1,         &LemmaValues::gamma2,         &LemmaValues::delta,
-    &LemmaValues::printed_gamma1, &LemmaValues::printed_gamma2, &LemmaValues::excess};
-
-}  // namespace
-
-void RunWriter::add(const StoredLemmas& l) {
-  try {
-    begin();
-    SQLite::Statement& s = statements_->lemmas;
-    int column = 1;
-    s.bind(column++, static_cast<int64_t>(l.round));
-    for (const auto lemma : kLemmas) {
-      const BoundedQuantity& quantity = l.values.*lemma;
-      bind(s, column++, quantity.measured);
-      bind(s, column++, quantity.bound);
-      bind(s, column++, quantity.printed);
+    statements_->policy(state.policies);
+    statements_->knowledge(state.knowledge);
+    if (finished) {
+      statements_->text(StoredText{std::string(kFinished), "true"});
+      statements_->text(StoredText{std::string(kCertificate), certificate_json});
     }
-    for (const auto number : kLemmaNumbers) bind(s, column++, l.values.*number);
-    s.exec();
-    s.reset();
-  } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
-  }
-}
-
-void RunWriter::commit(long round, const std::string& state) {
-  try {
-    begin();
-    SQLite::Statement& s = statements_->checkpoint;
-    s.bind(1, static_cast<int64_t>(round));
-    s.bind(2, state.data(), static_cast<int>(state.size()));
-    s.exec();
-    s.reset();
+    statements_->checkpoint(StoredCheckpoint{
+        1,
+        state.round,
+        {state.state},
+        checkpoint_checksum(state, last_.results, finished, finished ? certificate_json : "")});
     database_->exec("COMMIT");
     open_ = false;
   } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
+    fail_writing(*database_, error);
   }
 }
 
-void RunWriter::finish(long round, const std::string& state, const Eigen::MatrixXd& policies,
-                       const std::string& certificate_json) {
-  try {
-    begin();
-    for (int t = 0; t < policies.cols(); ++t) {
-      SQLite::Statement& s = statements_->policy;
-      s.bind(1, t);
-      bind(s, 2, Eigen::VectorXd(policies.col(t)));
-      s.exec();
-      s.reset();
-    }
-    SQLite::Statement meta(*database_, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
-    const std::array<std::pair<const char*, std::string>, 2> values = {
-        {{"finished", "true"}, {"certificate", certificate_json}}};
-    for (const auto& [key, value] : values) {
-      meta.bind(1, key);
-      meta.bind(2, value);
-      meta.exec();
-      meta.reset();
-    }
-  } catch (const SQLite::Exception& error) {
-    fail(database_->getFilename(), error);
-  }
-  commit(round, state);
+void RunWriter::commit(const RunState& state) { write(state, false, ""); }
+
+void RunWriter::finish(const RunState& state, const std::string& certificate_json) {
+  write(state, true, certificate_json);
   try {
     // Without a log beside it a finished run is one file, also for those who may only read it.
     database_->exec("PRAGMA journal_mode = DELETE");
@@ -430,13 +380,14 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& path
   const auto open = [&](int mode) {
     auto database =
         std::make_unique<SQLite::Database>(path.string(), mode, /*busy_timeout_ms=*/5000);
+    distrust(*database);
     pragma(*database, "user_version");
     return database;
   };
   try {
     return open(SQLite::OPEN_READONLY);
   } catch (const SQLite::Exception& error) {
-    if (error.getErrorCode() != SQLITE_READONLY) throw;
+    if ((error.getErrorCode() & 0xff) != SQLITE_READONLY) throw;
   }
   open(SQLite::OPEN_READWRITE);
   return open(SQLite::OPEN_READONLY);
@@ -444,163 +395,224 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& path
 
 }  // namespace
 
-RunReader::RunReader(const std::filesystem::path& path) : path_(path) {
-  if (!std::filesystem::is_regular_file(path)) {
-    throw RunFileError(path.string() + " is not there, or not a file");
+RunReader::RunReader(const std::filesystem::path& path, Checksums checksums)
+    : path_(path), mode_(checksums) {
+  std::error_code error_code;
+  if (!std::filesystem::is_regular_file(path, error_code)) {
+    const bool there = std::filesystem::exists(path, error_code);
+    throw NotARunFile(fmt::format(
+        "{} is {}", path.empty() ? "\"\"" : path.string(),
+        there ? "not a run file: it is not even a plain file" : "not there; name a run file"));
+  }
+  if (std::filesystem::file_size(path, error_code) == 0) {
+    throw NotARunFile(path.string() + " is not a run file: it is empty");
   }
   try {
     database_ = open_to_read(path);
-    header_ = read_header(*database_, checked_version(*database_, path));
+    // One transaction as long as this reader lives: what it reads fits together.
+    database_->exec("BEGIN");
+    header_.schema_version = checked_version(*database_, path);
+    read_header();
   } catch (const SQLite::Exception& error) {
     fail(path, error);
-  } catch (const InvalidInput& error) {
-    throw RunFileError(
-        fmt::format("{} holds a configuration that this lifeguard ({}) does not "
-                    "understand: {}",
-                    path.string(), kVersion, error.what()));
-  } catch (const nlohmann::json::exception& error) {
-    throw RunFileError(fmt::format("{} is damaged ({})", path.string(), error.what()));
   }
 }
 RunReader::~RunReader() = default;
 RunReader::RunReader(RunReader&&) noexcept = default;
 
-namespace {
+void RunReader::damaged(const std::string& what) const {
+  throw DamagedRunFile(fmt::format("{} is damaged: {}", path_.string(), what));
+}
 
-/// Every row of a query as what `read` makes of it.
-template <typename Row, typename Read>
-std::vector<Row> collect(SQLite::Database& database, const std::filesystem::path& path,
-                         const char* sql, long first, Read read) {
+template <class Row>
+std::vector<Row> RunReader::rows(const Table<Row>& table, std::optional<long> first) const {
+  const int version = header_.schema_version;
+  if (table.since > version) return {};
+  const RunSizes sizes = header_.experiment.sizes();
   try {
-    SQLite::Statement query(database, sql);
-    query.bind(1, static_cast<int64_t>(first));
+    SQLite::Statement query(*database_, select_sql(table, version, first.has_value()));
+    if (first) query.bind(1, static_cast<int64_t>(*first));
     std::vector<Row> rows;
-    while (query.executeStep()) rows.push_back(read(query));
+    while (query.executeStep()) {
+      Row& row = rows.emplace_back();
+      int index = 0;
+      for (const Column<Row>& column : table.columns) {
+        if (column.since > version) continue;
+        const std::string complaint = column.set(row, cell_of(query.getColumn(index)), sizes);
+        if (!complaint.empty()) {
+          damaged(fmt::format("table {}, {} {}, column {}: {}", table.name,
+                              table.columns.front().name, query.getColumn(0).getString(),
+                              column.name, complaint));
+        }
+        ++index;
+      }
+      const auto& key = table.columns.front().get;
+      if (rows.size() > 1 && !ascends(key(rows[rows.size() - 2]), key(row))) {
+        damaged(fmt::format("table {}, {} {}: is there twice", table.name,
+                            table.columns.front().name, query.getColumn(0).getString()));
+      }
+    }
     return rows;
   } catch (const SQLite::Exception& error) {
-    fail(path, error);
+    fail(path_, error);
   }
 }
 
-}  // namespace
+template <class Row>
+std::vector<Row> RunReader::rounds_of(const Table<Row>& table, long first) const {
+  std::vector<Row> found = rows(table, first);
+  if (!found.empty() && (!header_.begun || found.back().round > header_.rounds_done)) {
+    damaged(fmt::format("table {}, round {}: is later than the last commit", table.name,
+                        found.back().round));
+  }
+  return found;
+}
+
+void RunReader::read_header() {
+  std::string finished = "(missing)";
+  std::string overrides = "[]";
+  std::string method;
+  for (const StoredText& text : rows(table_of<StoredText>())) {
+    if (text.key == "lifeguard_version") header_.lifeguard_version = text.value;
+    if (text.key == "method") method = text.value;
+    if (text.key == kFinished) finished = text.value;
+    if (text.key == kCertificate) certificate_ = text.value;
+    if (text.key == kHeaderChecksum) header_checksum_ = text.value;
+    if (text.key == "config_source") header_.config_source = text.value;
+    if (text.key == "config") header_.config_text = text.value;
+    if (text.key == "overrides") overrides = text.value;
+  }
+  if (finished != "true" && finished != "false") {
+    damaged(fmt::format("table meta, key finished: is \"{}\", must be true or false", finished));
+  }
+  header_.finished = finished == "true";
+  try {
+    header_.overrides = shallow_json(overrides).get<std::vector<std::string>>();
+    if (header_.schema_version < 4) {
+      header_.experiment = experiment_of(header_.config());
+      header_.experiment.method = method;
+    }
+  } catch (const InvalidInput& error) {
+    throw RunFileError(
+        fmt::format("{} holds a configuration that this lifeguard ({}) does not understand: {}",
+                    path_.string(), kVersion, error.what()));
+  } catch (const nlohmann::json::exception& error) {
+    damaged(fmt::format("table meta, key overrides: {}", error.what()));
+  }
+  if (header_.schema_version >= 4) {
+    const std::vector<StoredExperiment> found = rows(table_of<StoredExperiment>());
+    if (found.empty()) damaged("table experiment has no row");
+    header_.experiment = found.front();
+  }
+  // The state itself is long and only some want it.
+  SQLite::Statement query(*database_, "SELECT round FROM checkpoint");
+  if (query.executeStep()) {
+    header_.begun = true;
+    const RunSizes sizes = header_.experiment.sizes();
+    const std::string complaint =
+        from_cell(cell_of(query.getColumn(0)), Fit::not_negative, sizes, header_.rounds_done);
+    if (!complaint.empty()) {
+      damaged(fmt::format("table checkpoint, column round: {}", complaint));
+    }
+  }
+}
+
+RunDescription RunReader::read_description() const {
+  RunDescription description;
+  description.texts = rows(table_of<StoredText>());
+  description.experiment = header_.experiment;
+  description.tasks = rows(table_of<StoredTask>());
+  description.safe_sets = rows(table_of<StoredSafeSet>());
+  description.settings = rows(table_of<StoredSetting>());
+  if (static_cast<int>(description.tasks.size()) != header_.experiment.tasks) {
+    damaged(fmt::format("table tasks has {} rows, must have {}", description.tasks.size(),
+                        header_.experiment.tasks));
+  }
+  return description;
+}
+
+RunDescription RunReader::description() const {
+  RunDescription description = read_description();
+  if (mode_ == Checksums::verify && header_checksum(description) != header_checksum_) {
+    damaged(kHeaderChanged);
+  }
+  return description;
+}
+
+std::vector<StoredTask> RunReader::old_tasks() const { return rows(table_of<StoredTask>()); }
 
 std::vector<StoredRound> RunReader::rounds(long first) const {
-  return collect<StoredRound>(
-      *database_, path_,
-      "SELECT r.*, t.rollout_seconds, t.learn_seconds, t.projection_seconds FROM rounds r "
-      "LEFT JOIN timings t ON t.round = r.round WHERE r.round >= ? ORDER BY r.round",
-      first, [](SQLite::Statement& q) {
-        StoredRound r;
-        r.round = q.getColumn(0).getInt64();
-        r.task = q.getColumn(1).getInt();
-        r.visit = q.getColumn(2).getInt64();
-        r.status = from_name(q.getColumn(3).getString(), RoundStatus::singular);
-        r.mean_cost = real(q.getColumn(4));
-        r.loss_before = real(q.getColumn(5));
-        r.loss_after = real(q.getColumn(6));
-        r.step_kl = real(q.getColumn(7));
-        r.noise_share = real(q.getColumn(8));
-        r.played = vector(q.getColumn(9));
-        r.unsafe = q.getColumn(10).getInt();
-        r.projection = q.getColumn(11).getString();
-        r.basis_path = q.getColumn(12).getString();
-        r.alternations = q.getColumn(13).getInt();
-        r.iterations = q.getColumn(14).getInt64();
-        r.worst_margin = real(q.getColumn(15));
-        r.worst_task = q.getColumn(16).getInt();
-        r.worst_row = q.getColumn(17).getString();
-        r.retraction = real(q.getColumn(18));
-        r.rollout_seconds = q.getColumn(19).getDouble();
-        r.learn_seconds = q.getColumn(20).getDouble();
-        r.projection_seconds = q.getColumn(21).getDouble();
-        return r;
-      });
+  std::vector<StoredRound> rounds = rounds_of(table_of<StoredRound>(), first);
+  const std::vector<StoredRound> times = rounds_of(times_table(), first);
+  for (std::size_t i = 0; i < std::max(rounds.size(), times.size()); ++i) {
+    if (i >= rounds.size() || i >= times.size() || rounds[i].round != times[i].round) {
+      damaged(
+          fmt::format("rounds and timings are of different rounds from the {}th row on", i + 1));
+    }
+    rounds[i].rollout_seconds = times[i].rollout_seconds;
+    rounds[i].learn_seconds = times[i].learn_seconds;
+    rounds[i].projection_seconds = times[i].projection_seconds;
+  }
+  return rounds;
 }
 
 std::vector<StoredEvaluation> RunReader::evaluations(long first) const {
-  return collect<StoredEvaluation>(
-      *database_, path_, "SELECT * FROM evaluations WHERE round >= ? ORDER BY round", first,
-      [](SQLite::Statement& q) {
-        return StoredEvaluation{q.getColumn(0).getInt64(), vector(q.getColumn(1)),
-                                vector(q.getColumn(2))};
-      });
+  return rounds_of(table_of<StoredEvaluation>(), first);
 }
 
 std::vector<StoredCertificate> RunReader::certificates(long first) const {
-  return collect<StoredCertificate>(
-      *database_, path_, "SELECT * FROM certificates WHERE round >= ? ORDER BY round", first,
-      [](SQLite::Statement& q) {
-        StoredCertificate c;
-        c.round = q.getColumn(0).getInt64();
-        c.fingerprint = q.getColumn(1).getString();
-        c.margins = vector(q.getColumn(2));
-        c.worst_rows.resize(static_cast<std::size_t>(q.getColumn(3).getBytes()) / sizeof(int));
-        if (!c.worst_rows.empty()) {
-          std::memcpy(c.worst_rows.data(), q.getColumn(3).getBlob(),
-                      c.worst_rows.size() * sizeof(int));
-        }
-        c.spectrum = vector(q.getColumn(4));
-        c.spectrum_holds = q.getColumn(5).getInt() != 0;
-        return c;
-      });
+  return rounds_of(table_of<StoredCertificate>(), first);
 }
 
 std::vector<StoredRegret> RunReader::regrets(long first) const {
-  if (header_.schema_version < 2) return {};
-  return collect<StoredRegret>(
-      *database_, path_, "SELECT * FROM regret WHERE round >= ? ORDER BY round", first,
-      [](SQLite::Statement& q) {
-        return StoredRegret{q.getColumn(0).getInt64(), real(q.getColumn(1)), real(q.getColumn(2))};
-      });
+  return rounds_of(table_of<StoredRegret>(), first);
 }
 
 std::vector<StoredLemmas> RunReader::lemmas(long first) const {
-  if (header_.schema_version < 3) return {};
-  return collect<StoredLemmas>(*database_, path_,
-                               "SELECT * FROM lemmas WHERE round >= ? ORDER BY round", first,
-                               [](SQLite::Statement& q) {
-                                 StoredLemmas l;
-                                 int column = 0;
-                                 l.round = q.getColumn(column++).getInt64();
-                                 for (const auto lemma : kLemmas) {
-                                   BoundedQuantity& quantity = l.values.*lemma;
-                                   quantity.measured = real(q.getColumn(column++));
-                                   quantity.bound = real(q.getColumn(column++));
-                                   quantity.printed = real(q.getColumn(column++));
-                                 }
-                                 for (const auto number : kLemmaNumbers)
-                                   l.values.*number = real(q.getColumn(column++));
-                                 return l;
-                               });
+  return rounds_of(table_of<StoredLemmas>(), first);
 }
 
-std::string RunReader::state() const {
-  const auto states =
-      collect<std::string>(*database_, path_, "SELECT state FROM checkpoint WHERE id >= ?", 1,
-                           [](SQLite::Statement& q) { return q.getColumn(0).getString(); });
-  return states.empty() ? "" : states.front();
+std::vector<StoredChecksum> RunReader::checksums(long first) const {
+  return rounds_of(table_of<StoredChecksum>(), first);
 }
 
-std::optional<Eigen::MatrixXd> RunReader::policies() const {
-  const auto columns = collect<Eigen::VectorXd>(
-      *database_, path_, "SELECT parameters FROM policies WHERE task >= ? ORDER BY task", 0,
-      [](SQLite::Statement& q) { return vector(q.getColumn(0)); });
-  if (columns.empty()) return std::nullopt;
-  Eigen::MatrixXd policies(columns.front().size(), static_cast<long>(columns.size()));
-  for (std::size_t t = 0; t < columns.size(); ++t) {
-    if (columns[t].size() != policies.rows()) {
-      throw RunFileError(path_.string() + " is damaged (policies of different sizes)");
+std::optional<RunState> RunReader::read_state() const {
+  const std::vector<StoredCheckpoint> checkpoint = rows(table_of<StoredCheckpoint>());
+  RunState state;
+  state.policies = rows(table_of<StoredPolicy>());
+  const std::vector<StoredKnowledge> knowledge = rows(table_of<StoredKnowledge>());
+  if (!knowledge.empty()) state.knowledge = knowledge.front();
+  if (checkpoint.empty()) {
+    if (!state.policies.empty() || state.knowledge || header_.finished) {
+      damaged("table checkpoint has no row");
     }
-    policies.col(static_cast<long>(t)) = columns[t];
+    return std::nullopt;
   }
-  return policies;
+  state.round = checkpoint.front().round;
+  state.state = checkpoint.front().state.text;
+  state.checksum = checkpoint.front().checksum;
+  if (header_.schema_version < 4) return state;
+  if (static_cast<int>(state.policies.size()) != header_.experiment.tasks) {
+    damaged(fmt::format("table policies has {} rows, must have {}", state.policies.size(),
+                        header_.experiment.tasks));
+  }
+  if (state.knowledge.has_value() != (header_.experiment.k > 0)) {
+    damaged(fmt::format("table knowledge has {} rows, must have {}", knowledge.size(),
+                        header_.experiment.k > 0 ? 1 : 0));
+  }
+  return state;
 }
 
-std::string RunReader::certificate_json() const {
-  const auto texts = collect<std::string>(
-      *database_, path_, "SELECT value FROM meta WHERE key = 'certificate' AND 1 = ?", 1,
-      [](SQLite::Statement& q) { return q.getColumn(0).getString(); });
-  return texts.empty() ? "" : texts.front();
+std::optional<RunState> RunReader::state() const {
+  std::optional<RunState> state = read_state();
+  if (!state || mode_ == Checksums::ignore || header_.schema_version < 4) return state;
+  const std::vector<StoredChecksum> last = checksums(state->round);
+  if (last.empty()) damaged(fmt::format("table checksums, round {}: is missing", state->round));
+  if (state->checksum !=
+      checkpoint_checksum(*state, last.back().results, header_.finished, certificate_)) {
+    damaged(fmt::format("the state after round {} is not as it was committed", state->round));
+  }
+  return state;
 }
 
 std::string RunReader::integrity() const {
@@ -612,38 +624,94 @@ std::string RunReader::integrity() const {
   }
 }
 
-const char* to_string(RoundStatus status) {
-  switch (status) {
-    case RoundStatus::not_run:
-      return "not run";
-    case RoundStatus::ok:
-      return "ok";
-    case RoundStatus::no_signal:
-      return "no signal";
-    case RoundStatus::singular:
-      return "singular";
-  }
-  return "?";
-}
+namespace {
 
-const char* to_string(BasisPath path) {
-  switch (path) {
-    case BasisPath::not_run:
-      return "not run";
-    case BasisPath::inside:
-      return "inside";
-    case BasisPath::rows:
-      return "rows";
-    case BasisPath::spectrum:
-      return "spectrum";
-    case BasisPath::short_steps:
-      return "short steps";
-    case BasisPath::kept:
-      return "kept";
-    case BasisPath::direct:
-      return "direct";
+/// Takes the row of a round out of a table, in order.
+template <class Row>
+class RowsInOrder {
+ public:
+  RowsInOrder(std::vector<Row> rows, std::vector<std::string>& findings)
+      : rows_(std::move(rows)), findings_(findings) {}
+
+  std::optional<Row> take(long round) {
+    skip_before(round);
+    if (next_ >= rows_.size() || rows_[next_].round != round) return std::nullopt;
+    return std::move(rows_[next_++]);
   }
-  return "?";
+  /// What belongs to no round.
+  void skip_before(long round) {
+    for (; next_ < rows_.size() && rows_[next_].round < round; ++next_) {
+      findings_.push_back(fmt::format("table {} has a row for round {}, which was not played",
+                                      table_of<Row>().name, rows_[next_].round));
+    }
+  }
+
+ private:
+  std::vector<Row> rows_;
+  std::vector<std::string>& findings_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> RunReader::checksum_findings() const {
+  std::vector<std::string> findings;
+  if (header_.schema_version < 4) return findings;
+  if (header_checksum(read_description()) != header_checksum_) {
+    findings.emplace_back(kHeaderChanged);
+  }
+  std::vector<StoredRound> of_rounds = rounds();
+  const auto played = static_cast<long>(of_rounds.size());
+  if (played != header_.rounds_done) {
+    findings.push_back(
+        fmt::format("{} rounds are stored, the state is after {}", played, header_.rounds_done));
+    return findings;
+  }
+  RowsInOrder<StoredRound> rounds_in_order(std::move(of_rounds), findings);
+  RowsInOrder<StoredEvaluation> evaluations_in_order(evaluations(), findings);
+  RowsInOrder<StoredCertificate> certificates_in_order(certificates(), findings);
+  RowsInOrder<StoredRegret> regrets_in_order(regrets(), findings);
+  RowsInOrder<StoredLemmas> lemmas_in_order(lemmas(), findings);
+  RowsInOrder<StoredChecksum> checksums_in_order(checksums(), findings);
+  // Each round is held against the hash before it as it is stored, so that one that was changed is
+  // one finding and not the end of the chain.
+  StoredChecksum last{0, header_checksum_, ""};
+  for (long round = header_.begun ? 0 : 1; round <= played; ++round) {
+    RoundOutcome outcome;
+    const auto evaluation = evaluations_in_order.take(round);
+    if (round == 0) {
+      if (!evaluation) findings.emplace_back("table evaluations, round 0: is missing");
+      last = first_checksum(last.results, evaluation.value_or(StoredEvaluation{}));
+    } else {
+      const auto row = rounds_in_order.take(round);
+      if (!row) {
+        findings.push_back(fmt::format("table rounds, round {}: is missing", round));
+        return findings;
+      }
+      outcome = {*row, evaluation, certificates_in_order.take(round), regrets_in_order.take(round),
+                 lemmas_in_order.take(round)};
+      last = next_checksum(last, outcome);
+    }
+    const auto stored = checksums_in_order.take(round);
+    if (!stored) {
+      findings.push_back(fmt::format("table checksums, round {}: is missing", round));
+      return findings;
+    }
+    if (stored->results != last.results) {
+      findings.push_back(fmt::format("round {}: its rows are not as they were committed", round));
+    }
+    if (stored->times != last.times) {
+      findings.push_back(fmt::format("round {}: its times are not as they were committed", round));
+    }
+    last = *stored;
+  }
+  const std::optional<RunState> state = read_state();
+  if (state && state->checksum !=
+                   checkpoint_checksum(*state, last.results, header_.finished, certificate_)) {
+    findings.push_back(
+        fmt::format("the state after round {} is not as it was committed", state->round));
+  }
+  return findings;
 }
 
 }  // namespace lifeguard

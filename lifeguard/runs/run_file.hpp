@@ -1,18 +1,17 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "lifeguard/core/numbers.hpp"
-#include "lifeguard/lifelong/policy_learner.hpp"
-#include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/runs/config.hpp"
-#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/runs/file_claim.hpp"
+#include "lifeguard/runs/run_checksums.hpp"
+#include "lifeguard/runs/run_rows.hpp"
 
 namespace SQLite {
 class Database;
@@ -21,79 +20,46 @@ class Statement;
 
 namespace lifeguard {
 
-/// A run file that cannot be read or written: damaged, from another program, too new, disk full.
+/// A run file that cannot be read or written: from another program, too new, disk full.
 class RunFileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// One round as it is stored. Times are kept apart from what must be the same to the bit.
-struct StoredRound {
-  long round = 0;  // counts from 1
-  int task = 0;
-  long visit = 0;
-  RoundStatus status = RoundStatus::not_run;
-  double mean_cost = kNaN;
-  double loss_before = kNaN;
-  double loss_after = kNaN;
-  double step_kl = kNaN;
-  double noise_share = kNaN;
-  Eigen::VectorXd played;  // α of the visited task, as it was rolled out
-  /// Tasks whose policy after the round breaks its constraints, in plain arithmetic.
-  int unsafe = 0;
-  // What the safeguard did; NaN and empty for methods without one.
-  std::string projection;
-  std::string basis_path;
-  int alternations = 0;
-  long iterations = 0;
-  double worst_margin = kNaN;
-  int worst_task = -1;
-  std::string worst_row;
-  double retraction = kNaN;
-  double rollout_seconds = 0;
-  double learn_seconds = 0;
-  double projection_seconds = 0;
+/// What was named as a run file is not there or is something else: the fault of who named it.
+class NotARunFile : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
 };
 
-/// All tasks' policies after a round: the noise-free cost and the smallest margin of each.
-struct StoredEvaluation {
-  long round = 0;  // 0: the initial policies
-  Eigen::VectorXd costs;
-  Eigen::VectorXd margins;  // lower bounds; infinity without constraints
+/// There is no room for the run file to grow.
+class RunFileFull : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
 };
 
-/// What is proven of a round's knowledge (Certificate), without the names.
-struct StoredCertificate {
-  long round = 0;
-  std::string fingerprint;
-  Eigen::VectorXd margins;      // the smaller of row and slack margin, one for each task
-  std::vector<int> worst_rows;  // -1 without rows
-  Eigen::VectorXd spectrum;     // of LᵀL, ascending
-  bool spectrum_holds = false;
+/// A run file whose content is not what a run leaves behind. The message names the file, and where
+/// it can the table, the row and the column.
+class DamagedRunFile : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
 };
 
-/// The regret up to and including a round.
-struct StoredRegret {
-  long round = 0;
-  /// Of the round losses against each task's best safe policy in hindsight; not more than this.
-  double surrogate = kNaN;
-  /// Of the noise-free cost against the best known safe policies, mean over the tasks.
-  double true_cost = kNaN;
-};
-
-/// What the theorem's lemmas say of a round (TheoremBounds).
-struct StoredLemmas {
-  long round = 0;
-  LemmaValues values;
-};
-
+/// What a run file is, without its content.
 struct RunHeader {
   int schema_version = 0;
   std::string lifeguard_version;
-  std::string method;  // a method or a variant
-  ExperimentConfig config;
+  StoredExperiment experiment;
+  bool begun = false;  // whether there was a commit yet
   bool finished = false;
   long rounds_done = 0;
+  // As it was given; overrides are "key=value".
+  std::string config_source;
+  std::string config_text;
+  std::vector<std::string> overrides;
+
+  /// Reads the configuration again. Throws InvalidInput if this lifeguard does not understand it.
+  ExperimentConfig config() const;
 };
 
 /// One run is one SQLite file. It is written in batches of rounds, each one transaction together
@@ -101,64 +67,99 @@ struct RunHeader {
 /// nothing but the time. Readers can open it meanwhile (WAL).
 class RunWriter {
  public:
-  /// A new file; an existing one is an error.
-  static RunWriter create(const std::filesystem::path& path, const ExperimentConfig& config);
-  /// To go on with a file that is not finished. Upgrades an older schema.
+  /// A new file; an existing one is an error. Nobody else can write it meanwhile.
+  static RunWriter create(const std::filesystem::path& path, const RunDescription& description);
+  /// To go on with a file that is not finished. One of an older schema is an error.
   static RunWriter open(const std::filesystem::path& path);
   ~RunWriter();
   RunWriter(RunWriter&&) noexcept;
   RunWriter& operator=(RunWriter&&) noexcept;
 
-  void add(const StoredRound& round);
-  void add(const StoredEvaluation& evaluation);
-  void add(const StoredCertificate& certificate);
-  void add(const StoredRegret& regret);
-  void add(const StoredLemmas& lemmas);
-  /// Makes all that was added since the last commit durable, with the state after `round`.
-  void commit(long round, const std::string& state);
-  /// The last commit: final policies, one column for each task, and the run is finished.
-  void finish(long round, const std::string& state, const Eigen::MatrixXd& policies,
-              const std::string& certificate_json);
+  /// The evaluation of the first policies.
+  void add(const StoredEvaluation& first);
+  /// All that a round left behind; rounds come in order.
+  void add(const RoundOutcome& outcome);
+  /// Makes all that was added since the last commit durable, with the state after it.
+  /// Throws RunFileError if the file was deleted or replaced.
+  void commit(const RunState& state);
+  /// The last commit: the run is finished.
+  void finish(const RunState& state, const std::string& certificate_json);
 
  private:
-  explicit RunWriter(std::unique_ptr<SQLite::Database> database);
+  RunWriter(const std::filesystem::path& path, FileClaim claim,
+            std::unique_ptr<SQLite::Database> database);
+  static RunWriter open(const std::filesystem::path& path, FileClaim claim);
   void begin();
+  /// Throws if the file was deleted or replaced since it was opened.
+  void require_claimed();
+  void write(const RunState& state, bool finished, const std::string& certificate_json);
   struct Statements;
+  std::filesystem::path path_;
+  FileClaim claim_;  // given up after the database is closed
   std::unique_ptr<SQLite::Database> database_;
   std::unique_ptr<Statements> statements_;
   bool open_ = false;
+  StoredChecksum last_;  // of the last round that was added
 };
 
+enum class Checksums {
+  verify,
+  ignore,  // to look at a damaged file, and to test what else finds damage
+};
+
+/// The rows of a run file as they were at the moment of opening, however long one reads and whoever
+/// writes meanwhile. Every value's type, length and range is checked when it is read.
 class RunReader {
  public:
+  /// Before any row there can be, so that none is overlooked.
+  static constexpr long kFirst = std::numeric_limits<long>::min();
+
   /// Throws RunFileError that says what is wrong with the file.
-  explicit RunReader(const std::filesystem::path& path);
+  explicit RunReader(const std::filesystem::path& path, Checksums checksums = Checksums::verify);
   ~RunReader();
   RunReader(RunReader&&) noexcept;
 
   const std::filesystem::path& path() const { return path_; }
   const RunHeader& header() const { return header_; }
-  /// From round `first` on.
-  std::vector<StoredRound> rounds(long first = 1) const;
-  std::vector<StoredEvaluation> evaluations(long first = 0) const;
-  std::vector<StoredCertificate> certificates(long first = 1) const;
-  std::vector<StoredRegret> regrets(long first = 1) const;
-  std::vector<StoredLemmas> lemmas(long first = 1) const;
-  /// The state after rounds_done; empty before the first commit.
-  std::string state() const;
-  /// Policies after the last round, one column for each task; only of finished runs.
-  std::optional<Eigen::MatrixXd> policies() const;
-  std::string certificate_json() const;
+
+  /// Of files from schema 4 on; held against its checksum.
+  RunDescription description() const;
+  /// Rows from round `first` on; none from a file whose schema did not have them.
+  std::vector<StoredRound> rounds(long first = kFirst) const;
+  std::vector<StoredEvaluation> evaluations(long first = kFirst) const;
+  std::vector<StoredCertificate> certificates(long first = kFirst) const;
+  std::vector<StoredRegret> regrets(long first = kFirst) const;
+  std::vector<StoredLemmas> lemmas(long first = kFirst) const;
+  std::vector<StoredChecksum> checksums(long first = kFirst) const;
+  /// The last commit, held against its checksum; nothing before the first. Files before schema 4
+  /// have no knowledge in it, and policies only if they are finished.
+  std::optional<RunState> state() const;
+  /// The names and parameters of the tasks in a file before schema 4.
+  std::vector<StoredTask> old_tasks() const;
+  /// The certificate of the last round of a finished run; empty if there is none.
+  const std::string& certificate_json() const { return certificate_; }
   /// SQLite's own check of every page and index; empty if all is well.
   std::string integrity() const;
+  /// What is not as it was committed, by the checksums of header, rounds, times and state: one line
+  /// each. Of files before schema 4, which have none, nothing is said.
+  std::vector<std::string> checksum_findings() const;
 
  private:
+  template <class Row>
+  std::vector<Row> rows(const Table<Row>& table, std::optional<long> first = {}) const;
+  template <class Row>
+  std::vector<Row> rounds_of(const Table<Row>& table, long first) const;
+  void read_header();
+  RunDescription read_description() const;
+  std::optional<RunState> read_state() const;
+  [[noreturn]] void damaged(const std::string& what) const;
+
   std::filesystem::path path_;
+  Checksums mode_;
   std::unique_ptr<SQLite::Database> database_;
   RunHeader header_;
+  std::string certificate_;
+  std::string header_checksum_;
 };
-
-const char* to_string(RoundStatus status);
-const char* to_string(BasisPath path);
 
 }  // namespace lifeguard

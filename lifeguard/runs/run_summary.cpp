@@ -1,11 +1,16 @@
 #include "lifeguard/runs/run_summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
 
 namespace lifeguard {
 namespace {
@@ -13,22 +18,25 @@ namespace {
 /// Adds up what a run's rounds say, in order.
 class Summariser {
  public:
-  explicit Summariser(const ExperimentConfig& config) : setting_(draw_setting(config)) {
-    summary_.experiment = config.name;
-    summary_.label = config.method;
-    summary_.seed = config.seed;
-    summary_.constrained = setting_.constrained();
-    seen_.assign(setting_.tasks.size(), 0);
-    needed_.assign(setting_.tasks.size(), 0);
+  using SafeSetOf = std::function<const SafeSet&(int)>;
+  Summariser(const StoredExperiment& experiment, SafeSetOf safe_set)
+      : safe_set_(std::move(safe_set)) {
+    summary_.experiment = experiment.name;
+    summary_.label = experiment.method;
+    summary_.seed = experiment.seed;
+    summary_.constrained = safe_set_(0).rows() > 0;
+    seen_.assign(static_cast<std::size_t>(experiment.tasks), 0);
+    needed_.assign(static_cast<std::size_t>(experiment.tasks), 0);
   }
 
   void add(const StoredRound& round) {
     const auto t = static_cast<std::size_t>(round.task);
     ++seen_[t];
-    if (!obeys(setting_.safe_sets[t], round.played)) needed_[t] = seen_[t];
+    if (!obeys_exactly(safe_set_(round.task), round.played)) needed_[t] = seen_[t];
     summary_.rounds_done = round.round;
     summary_.unsafe_policies += round.unsafe;
-    summary_.policies_handed_out += static_cast<long>(setting_.tasks.size());
+    summary_.fallbacks += round.fallbacks;
+    summary_.policies_handed_out += static_cast<long>(seen_.size());
     summary_.rollout_seconds += round.rollout_seconds;
     summary_.learn_seconds += round.learn_seconds;
   }
@@ -58,22 +66,26 @@ class Summariser {
   }
 
  private:
-  Setting setting_;
+  SafeSetOf safe_set_;
   RunSummary summary_;
   std::vector<long> seen_;    // observations of each task
   std::vector<long> needed_;  // the last of them that was made with an unsafe policy
 };
 
-std::optional<TheoremReport> theorem_report(const RunReader& reader) {
-  const std::vector<StoredLemmas> rounds = reader.lemmas();
-  if (rounds.empty()) return {};
-  const ExperimentConfig& config = reader.header().config;
-  const auto learner = make_learner(config, draw_setting(config));
-  std::optional<TheoremBounds> bounds = theorem_bounds(*learner);
-  if (!bounds) return {};
-  const int basis_size = dynamic_cast<const Learner&>(*learner).knowledge().basis_size();
-  for (const StoredLemmas& round : rounds) bounds->add(round.values, basis_size);
-  return bounds->report(1 / std::sqrt(static_cast<double>(rounds.size())));
+std::optional<TheoremReport> theorem_report(const RunView& run) {
+  if (run.lemmas.empty()) return {};
+  const StoredExperiment& e = run.header.experiment;
+  try {
+    TheoremBounds bounds({e.p, e.q, e.mu1, e.mu2, e.zeta});
+    const Eigen::MatrixXd& anchors = run.knowledge ? run.knowledge->anchors : run.first_policies;
+    for (int t = 0; t < e.tasks; ++t) bounds.add_task(run.safe_set(t), anchors.col(t));
+    if (!bounds.finite()) return {};
+    for (const StoredLemmas& round : run.lemmas) bounds.add(round.values, e.k);
+    return bounds.report(1 / std::sqrt(static_cast<double>(run.lemmas.size())));
+  } catch (const InvalidInput& error) {
+    throw DamagedRunFile(
+        fmt::format("{} is damaged: table experiment: {}", run.file, error.what()));
+  }
 }
 
 nlohmann::ordered_json theorem_to_json(const TheoremReport& t) {
@@ -95,6 +107,7 @@ nlohmann::ordered_json theorem_to_json(const TheoremReport& t) {
 
 double RunSummary::mean_cost() const {
   // Round j costs what the last evaluation at or before it said.
+  if (costs.empty()) return kNaN;
   double sum = 0;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     const long until = i + 1 < rounds.size() ? rounds[i + 1] : rounds_done + 1;
@@ -111,22 +124,26 @@ double RunSummary::rounds_to(double level) const {
   return static_cast<double>(rounds_done);
 }
 
-RunSummary summarise(const RunReader& reader) {
-  Summariser summariser(reader.header().config);
-  for (const StoredEvaluation& evaluation : reader.evaluations()) summariser.add(evaluation);
-  for (const StoredRound& round : reader.rounds()) summariser.add(round);
-  for (const StoredRegret& regret : reader.regrets()) summariser.add(regret);
-  RunSummary summary = summariser.finish(reader.header().finished);
-  summary.theorem = theorem_report(reader);
+RunSummary summarise(const RunView& run) {
+  Summariser summariser(run.header.experiment,
+                        [&](int task) -> const SafeSet& { return run.safe_set(task); });
+  for (const StoredEvaluation& evaluation : run.evaluations) summariser.add(evaluation);
+  for (const StoredRound& round : run.rounds) summariser.add(round);
+  for (const StoredRegret& regret : run.regrets) summariser.add(regret);
+  RunSummary summary = summariser.finish(run.header.finished);
+  summary.theorem = theorem_report(run);
   return summary;
 }
 
 RunSummary play_in_memory(const ExperimentConfig& config,
-                          const std::function<bool(const Run&, const RoundOutcome&)>& after_round) {
+                          const std::function<bool(const Run&, const RoundOutcome&)>& after_round,
+                          const LongWork& work) {
   ExperimentConfig without_regret = config;
   without_regret.regret = false;  // nobody reads it here
-  Run run(without_regret);
-  Summariser summariser(config);
+  Run run(without_regret, work);
+  Summariser summariser(experiment_of(config), [&](int task) -> const SafeSet& {
+    return run.setting().safe_sets[static_cast<std::size_t>(task)];
+  });
   summariser.add(run.evaluate_now());
   bool go_on = true;
   while (go_on && !run.finished()) {
@@ -145,11 +162,12 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   json["seed"] = s.seed;
   json["finished"] = s.finished;
   json["rounds"] = s.rounds_done;
-  json["initial_cost"] = s.costs.front();
+  json["initial_cost"] = s.initial_cost();  // null before the first evaluation
   json["mean_cost"] = s.mean_cost();
   json["final_cost"] = s.final_cost();
   json["unsafe_policies"] = s.unsafe_policies;
   json["policies_handed_out"] = s.policies_handed_out;
+  json["fallbacks"] = s.fallbacks;
   json["worst_margin"] = s.worst_margin;  // null without constraints
   if (!s.regret.empty()) {
     json["surrogate_regret"] = s.regret.back().surrogate;

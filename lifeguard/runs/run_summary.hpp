@@ -9,7 +9,7 @@
 
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/run_view.hpp"
 
 namespace lifeguard {
 
@@ -28,6 +28,7 @@ struct RunSummary {
   double worst_margin = kNaN;         // after the last round
   long unsafe_policies = 0;           // over all tasks and rounds
   long policies_handed_out = 0;
+  long fallbacks = 0;  // StoredRound::fallbacks of all rounds
   /// Observations of a task until its played policy was safe for good, mean over the
   /// tasks that ended safe; NaN if none did.
   double observations_until_safe = kNaN;
@@ -38,18 +39,22 @@ struct RunSummary {
   double rollout_seconds = 0;
   double learn_seconds = 0;
 
+  // All costs are NaN before the first evaluation.
+  double initial_cost() const { return costs.empty() ? kNaN : costs.front(); }
   /// Mean cost over all rounds from 1 on; between evaluations the last one counts.
   double mean_cost() const;
-  double final_cost() const { return costs.back(); }
+  double final_cost() const { return costs.empty() ? kNaN : costs.back(); }
   /// The first evaluated round whose cost is at most `level`; rounds_done if none is.
   double rounds_to(double level) const;
 };
 
-RunSummary summarise(const RunReader& reader);
-/// Plays a run without a file; `after_round` as in RunOptions.
+RunSummary summarise(const RunView& run);
+/// Plays a run without a file; `after_round` as in RunOptions. Throws Stopped if `work` asks for
+/// it.
 RunSummary play_in_memory(
     const ExperimentConfig& config,
-    const std::function<bool(const Run&, const RoundOutcome&)>& after_round = {});
+    const std::function<bool(const Run&, const RoundOutcome&)>& after_round = {},
+    const LongWork& work = {});
 
 nlohmann::ordered_json summary_to_json(const RunSummary& summary);
 

@@ -160,7 +160,7 @@ MassStability read_plant(TableReader& reader, const SafeSetContext& context) {
 SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
                             const SafeSetContext& context) {
   const int states = static_cast<int>(context.goal.size());
-  const int features = context.features.count(states);
+  const int features = context.inputs();
   const int parameters = context.parameters();
   require(states > 0, "context.goal", "0 entries", "must have at least 1 entry");
   require(context.actions > 0, "context.actions", static_cast<double>(context.actions),
@@ -187,7 +187,12 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
     parts.push_back(
         half_space(half.numbers("normal", parameters), half.number("limit"), half.text("name")));
   });
+  const auto require_state_features = [&](const TableReader& part) {
+    require(context.own_features == 0, part.path(), "(features of the system's own)",
+            "needs a policy that sees the state");
+  };
   reader.each("action_limits", [&](TableReader& limits) {
+    require_state_features(limits);
     parts.push_back(action_limits({.state_low = limits.numbers("state_low", states),
                                    .state_high = limits.numbers("state_high", states),
                                    .goal = context.goal,
@@ -197,12 +202,14 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
                                    .action_names = action_names}));
   });
   reader.each("mass_stability", [&](TableReader& plant) {
+    require_state_features(plant);
     require(states == 2 && context.actions == 1, plant.path(),
             fmt::format("{} states, {} actions", states, context.actions),
             "needs the 2 states and 1 action of a mass");
     parts.push_back(mass_stability(read_plant(plant, context)));
   });
   reader.each("barrier", [&](TableReader& barrier) {
+    require_state_features(barrier);
     parts.push_back(barrier_rows({{.state = barrier.numbers("state", states),
                                    .direction = barrier.numbers("direction", context.actions),
                                    .limit = barrier.number("limit"),

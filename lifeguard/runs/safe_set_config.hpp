@@ -14,6 +14,8 @@ namespace lifeguard {
 struct SafeSetContext {
   int actions = 1;
   Features features = {};
+  /// Number of features of the system's own, in whose gains the set lies; 0: those of `features`.
+  int own_features = 0;
   /// One entry for each state.
   Eigen::VectorXd goal;
   /// The plant for a [mass_stability] table that leaves numbers out.
@@ -21,7 +23,10 @@ struct SafeSetContext {
   /// The LQR gains as parameters, for an [lqr_box] table.
   std::optional<Eigen::VectorXd> lqr = {};
 
-  int parameters() const { return actions * features.count(static_cast<int>(goal.size())); }
+  int inputs() const {
+    return own_features > 0 ? own_features : features.count(static_cast<int>(goal.size()));
+  }
+  int parameters() const { return actions * inputs(); }
 };
 
 /// The safe set that a TOML text describes; docs/safe_sets.md lists the keys. Each table adds rows,

@@ -21,17 +21,20 @@ namespace {
 constexpr std::uint64_t kMeanSeed = 12345;
 constexpr int kMeanDraws = 100;
 
-/// Without any feedback a quadrotor that explores drifts and tumbles before it has learnt anything.
 double start_share(const ExperimentConfig& config) {
   if (config.start_lqr_share >= 0) return config.start_lqr_share;
-  return std::holds_alternative<Quadrotor>(config.family.nominal) ? 0.15 : 0.0;
+  return describe(config.family.nominal).start_share;
 }
 
 }  // namespace
 
-Setting draw_setting(const ExperimentConfig& config) {
+Setting draw_setting(const ExperimentConfig& config, const LongWork& work) {
   Setting setting;
-  setting.tasks = config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks);
+  for (int t = 0; t < config.tasks; ++t) {
+    work.step("drawing tasks", t, config.tasks);
+    setting.tasks.push_back(
+        config.family.draw(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(t)));
+  }
   const Task& first = setting.tasks.front();
   Eigen::MatrixXd gains =
       Eigen::MatrixXd::Zero(first.actions(), feature_count(first, config.features));
@@ -42,6 +45,7 @@ Setting draw_setting(const ExperimentConfig& config) {
   }
   setting.start = parameters_from_gains(gains);
   for (const Task& task : setting.tasks) {
+    work.step("building safe sets", static_cast<long>(setting.safe_sets.size()), config.tasks);
     const SafeSet& set = setting.safe_sets.emplace_back(safe_set_of(config, task));
     FirstPolicy& first_policy = setting.first.emplace_back();
     first_policy.replaced = why_not_safe(set, setting.start);
@@ -51,9 +55,13 @@ Setting draw_setting(const ExperimentConfig& config) {
   return setting;
 }
 
+std::uint64_t run_seed(int seed, SeedOf use, std::uint64_t index) {
+  return derive_seed(derive_seed(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(use)),
+                     index);
+}
+
 std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t index) {
-  return derive_seed(
-      derive_seed(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(use)), index);
+  return run_seed(config.seed, use, index);
 }
 
 int scheduled_task(const ExperimentConfig& config, long round) {
@@ -124,8 +132,8 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
 
 }  // namespace
 
-std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config,
-                                            const Setting& setting) {
+std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting,
+                                            const LongWork& work) {
   Methods methods = config.settings;
   const std::string method = base_method(config);
   LearnerSettings& settings = std::get<LearnerSettings>(methods);
@@ -138,6 +146,7 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config,
   auto* safe = dynamic_cast<Learner*>(learner.get());
   for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
     const Task& task = setting.tasks[t];
+    work.step("setting up the learner", static_cast<long>(t), config.tasks);
     if (safe != nullptr && setting.constrained()) {
       const FirstPolicy& first_policy = setting.first[t];
       // A share that somebody asked for is kept or refused.

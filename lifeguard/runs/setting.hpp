@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/runs/config.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
@@ -31,7 +32,8 @@ struct Setting {
   bool constrained() const { return !safe_sets.empty() && safe_sets[0].rows() > 0; }
 };
 
-Setting draw_setting(const ExperimentConfig& config);
+/// `work` is told of and asked after each task.
+Setting draw_setting(const ExperimentConfig& config, const LongWork& work = {});
 
 /// Streams of seeds that one run derives from its own.
 enum class SeedOf : std::uint64_t {
@@ -41,6 +43,7 @@ enum class SeedOf : std::uint64_t {
   best_policy = 4,
   cross_validation = 5
 };
+std::uint64_t run_seed(int seed, SeedOf use, std::uint64_t index = 0);
 std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t index = 0);
 
 /// The task that round j = 1, 2, … visits.
@@ -51,7 +54,8 @@ long next_evaluation(const ExperimentConfig& config, long round);
 
 /// The method that the configuration names (variants resolved), with no tasks yet, and with all
 /// tasks of the setting. Methods without constraints start from the same policies.
-std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting);
+std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting,
+                                            const LongWork& work = {});
 
 /// The method behind the configuration's label, which may be a variant.
 std::string base_method(const ExperimentConfig& config);

@@ -4,12 +4,12 @@
 #include <toml++/toml.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/input_file.hpp"
 
 /// Internal, not installed: what every reader of TOML needs.
 namespace lifeguard {
@@ -30,12 +30,7 @@ inline toml::table parse_toml(std::string_view text, std::string_view source) {
 }
 
 inline std::string read_text_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  require(file.good() && !std::filesystem::is_directory(path), "file", path.string(),
-          "must be a file that can be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return read_input_file("file", path);
 }
 
 }  // namespace lifeguard

@@ -1,8 +1,19 @@
-#pragma once
+#ifndef LIFEGUARD_SYSTEMS_CART_POLE_HPP
+#define LIFEGUARD_SYSTEMS_CART_POLE_HPP
+
+#include <Eigen/Core>
+#include <array>
+#include <string_view>
+#include <vector>
 
 #include "lifeguard/systems/linear_model.hpp"
+#include "lifeguard/systems/parameter.hpp"
+#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
+
+struct Family;
 
 /// A uniform rod of length l hinged on a cart that is pushed by one force. θ = 0 is upright, the
 /// hinge is frictionless, the cart is damped by d ẋ:
@@ -10,8 +21,19 @@ namespace lifeguard {
 ///   (4/3) h θ̈ + ẍ cos θ = g sin θ.
 /// State (x in m, ẋ in m/s, θ in rad, θ̇ in rad/s), action u in N.
 struct CartPole {
+  static constexpr std::string_view kName = "cart-pole";
+  static constexpr std::string_view kMeaning = "a rod hinged on a cart that is pushed by one force";
   static constexpr int kStates = 4;
   static constexpr int kActions = 1;
+  static constexpr std::array<SignalName, kStates> kStateNames = {{{"cart position", "m"},
+                                                                   {"cart speed", "m/s"},
+                                                                   {"pole angle", "rad"},
+                                                                   {"pole rate", "rad/s"}}};
+  static constexpr std::array<SignalName, kActions> kActionNames = {{{"force", "N"}}};
+  static constexpr std::array<int, 2> kPositions = {0, 2};
+  static constexpr std::array<int, 2> kVelocities = {1, 3};
+  static constexpr std::string_view kDrawing = "cart-pole";
+  static constexpr double kStartShare = 0;
 
   double cart_mass_kilograms = 1.0;
   double pole_mass_kilograms = 0.15;
@@ -21,11 +43,81 @@ struct CartPole {
   double actuator_gain = 1.0;
   double gravity_metres_per_second2 = 9.81;
 
-  void validate() const;
+  static constexpr auto parameters() {
+    using S = CartPole;
+    using Rule = ParameterRule;
+    return std::to_array<Parameter<S>>(
+        {{"cart_mass_kilograms", &S::cart_mass_kilograms, Rule::positive(), "kg",
+          "mass m_c of the cart"},
+         {"pole_mass_kilograms", &S::pole_mass_kilograms, Rule::positive(), "kg",
+          "mass m_p of the rod"},
+         {"pole_length_metres", &S::pole_length_metres, Rule::positive(), "m",
+          "whole length l of the rod"},
+         {"damping_newton_seconds_per_metre", &S::damping_newton_seconds_per_metre,
+          Rule::not_negative(), "N s/m", "damping d of the cart"},
+         {"actuator_gain", &S::actuator_gain, Rule::positive(), "N/N",
+          "force for each newton commanded"},
+         {"gravity_metres_per_second2", &S::gravity_metres_per_second2, Rule::positive(), "m/s²",
+          "gravity g"}});
+  }
+  static TaskSettings default_settings();
+  /// The paper's, and the wide one: see cart_pole_family().
+  static std::vector<Family> families();
+
   /// Around the upright pole at rest.
   LinearModel linearise() const;
+  /// Nothing pulls at an upright pole, wherever the cart is.
+  Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
 
   bool operator==(const CartPole&) const = default;
 };
 
+/// The family of the paper's experiments.
+Family cart_pole_family();
+/// The same with an actuator gain drawn log-uniformly from [1/2, 2].
+Family wide_cart_pole_family();
+
 }  // namespace lifeguard
+
+#endif  // LIFEGUARD_SYSTEMS_CART_POLE_HPP
+
+#ifdef LIFEGUARD_COMPILE_DYNAMICS  // once for each SIMD target: see dynamics.hpp
+HWY_BEFORE_NAMESPACE();
+namespace lifeguard {
+namespace HWY_NAMESPACE {
+
+template <>
+struct Dynamics<CartPole> {
+  double gain, damping;  // per kilogram of the whole
+  double pole_moment;    // m_p h / (m_c + m_p)
+  double pole_inertia;   // 4/3 h
+  double gravity;
+
+  explicit Dynamics(const CartPole& s)
+      : gain(s.actuator_gain / (s.cart_mass_kilograms + s.pole_mass_kilograms)),
+        damping(s.damping_newton_seconds_per_metre /
+                (s.cart_mass_kilograms + s.pole_mass_kilograms)),
+        pole_moment(s.pole_mass_kilograms * 0.5 * s.pole_length_metres /
+                    (s.cart_mass_kilograms + s.pole_mass_kilograms)),
+        pole_inertia(4.0 / 3.0 * 0.5 * s.pole_length_metres),
+        gravity(s.gravity_metres_per_second2) {}
+
+  /// Solves the two equations of motion for ẍ and θ̈.
+  template <class Real>
+  HWY_INLINE void accelerations(const Real* x, const Real* u, Real* out) const {
+    Real sine, cosine;
+    sine_cosine(x[2], sine, cosine);
+    // ẍ if θ̈ were zero.
+    const Real push =
+        Real(gain) * u[0] - Real(damping) * x[1] + Real(pole_moment) * (x[3] * x[3]) * sine;
+    const Real angular = (Real(gravity) * sine - cosine * push) /
+                         (Real(pole_inertia) - Real(pole_moment) * (cosine * cosine));
+    out[0] = push - Real(pole_moment) * (angular * cosine);
+    out[1] = angular;
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lifeguard
+HWY_AFTER_NAMESPACE();
+#endif

@@ -5,18 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/systems/parameter.hpp"
 #include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
-
-/// Where a parameter of a family is drawn from: uniformly in [low, high], or with its logarithm
-/// uniform.
-struct ParameterRange {
-  std::string parameter;  // the field's name in MassSpring, CartPole or Quadrotor
-  double low = 0;
-  double high = 0;
-  bool logarithmic = false;
-};
 
 /// Similar tasks: one system, some of its parameters varied, everything else in common.
 struct Family {
@@ -32,23 +24,14 @@ struct Family {
   std::vector<Task> draw_many(std::uint64_t seed, int count) const;
 };
 
-/// The families of the paper's experiments, with the ranges of docs/systems.md.
-Family mass_spring_family();
-Family cart_pole_family();
-Family quadrotor_family();
-/// The same with an actuator gain drawn log-uniformly from [1/3, 3] and [1/2, 2]: tasks that differ
-/// in kind, for which no one policy is good.
-Family wide_mass_spring_family();
-Family wide_cart_pole_family();
+/// The family of a system with its default settings. The built-in ones stand in the files of their
+/// systems: mass_spring_family() and so on.
+Family make_family(std::string name, System nominal, std::vector<ParameterRange> ranges);
 
-/// Names of the families above, and the family of a name: "mass-spring", "cart-pole", "quadrotor",
-/// "wide-mass-spring", "wide-cart-pole".
+/// The families that configurations can name: those of the registered systems
+/// (system_registry.hpp). "mass-spring", "cart-pole", "quadrotor", "wide-mass-spring" and
+/// "wide-cart-pole" are always there.
 std::vector<std::string> family_names();
 Family family_by_name(std::string_view name);
-
-/// The parameters of a built-in system by name, and one of them to read or write.
-std::vector<std::string> parameter_names(const System& system);
-double& parameter(System& system, std::string_view name);
-double parameter(const System& system, std::string_view name);
 
 }  // namespace lifeguard

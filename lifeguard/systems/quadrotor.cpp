@@ -1,21 +1,38 @@
 #include "lifeguard/systems/quadrotor.hpp"
 
 #include <cmath>
+#include <numbers>
 
-#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/systems/family.hpp"
 
 namespace lifeguard {
 
-void Quadrotor::validate() const {
-  require_positive("inertia_x_kilogram_metres2", inertia_x_kilogram_metres2);
-  require_positive("inertia_y_kilogram_metres2", inertia_y_kilogram_metres2);
-  require_positive("inertia_z_kilogram_metres2", inertia_z_kilogram_metres2);
-  require_positive("arm_metres", arm_metres);
-  require_positive("mass_kilograms", mass_kilograms);
-  require_positive("thrust_newton_seconds2", thrust_newton_seconds2);
-  require_positive("drag_newton_metre_seconds2", drag_newton_metre_seconds2);
-  require_not_negative("rotor_inertia_kilogram_metres2", rotor_inertia_kilogram_metres2);
-  require_positive("gravity_metres_per_second2", gravity_metres_per_second2);
+TaskSettings Quadrotor::default_settings() {
+  TaskSettings s;
+  s.dt_seconds = 0.01;
+  s.start_high.resize(6);
+  s.start_high << 0.4, 0.4, 0.4, 0.2, 0.2, 0.2;
+  s.state_weights.resize(6);
+  s.state_weights << 1, 1, 1, 0.01, 0.01, 0.01;
+  s.action_weights = Eigen::VectorXd::Constant(4, 0.01);
+  s.action_high = Eigen::VectorXd::Constant(4, 1);
+  s.failure_bounds = Eigen::VectorXd::Constant(6, kInfinity);
+  // A quadrotor that rolled or pitched by a quarter turn has flipped.
+  s.failure_bounds.head(2).setConstant(std::numbers::pi / 2);
+  s.failure_cost = 10;
+  s.sigma = 0.1;
+  return symmetric(s);
+}
+
+std::vector<Family> Quadrotor::families() { return {quadrotor_family()}; }
+
+Family quadrotor_family() {
+  return make_family("quadrotor", Quadrotor{},
+                     {{"inertia_x_kilogram_metres2", 4.5e-3, 6.5e-3},
+                      {"inertia_y_kilogram_metres2", 4.2e-3, 5.2e-3},
+                      {"inertia_z_kilogram_metres2", 1.5e-2, 2.1e-2},
+                      {"arm_metres", 0.27, 0.30}});
 }
 
 double Quadrotor::hover_speed_radians_per_second() const {
@@ -36,6 +53,10 @@ LinearModel Quadrotor::linearise() const {
   model.b.row(4) /= inertia_y_kilogram_metres2;
   model.b.row(5) /= inertia_z_kilogram_metres2;
   return model;
+}
+
+Eigen::VectorXd Quadrotor::equilibrium_action(const Eigen::VectorXd& /*goal*/) const {
+  return Eigen::VectorXd::Zero(kActions);
 }
 
 }  // namespace lifeguard

@@ -1,8 +1,19 @@
-#pragma once
+#ifndef LIFEGUARD_SYSTEMS_QUADROTOR_HPP
+#define LIFEGUARD_SYSTEMS_QUADROTOR_HPP
+
+#include <Eigen/Core>
+#include <array>
+#include <string_view>
+#include <vector>
 
 #include "lifeguard/systems/linear_model.hpp"
+#include "lifeguard/systems/parameter.hpp"
+#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
+
+struct Family;
 
 /// Attitude of a quadrotor, after S. Bouabdallah, "Design and control of quadrotors with
 /// application to autonomous flying" (EPFL thesis 3727, 2007). With rotor speeds Ω_i:
@@ -13,8 +24,25 @@ namespace lifeguard {
 /// State (φ, θ, ψ in rad, φ̇, θ̇, ψ̇ in rad/s). Action u_i is the relative deviation of rotor i from
 /// hover: Ω_i = Ω_hover (1 + u_i) with Ω_hover = √(m g / 4b).
 struct Quadrotor {
+  static constexpr std::string_view kName = "quadrotor";
+  static constexpr std::string_view kMeaning = "the attitude of a quadrotor, turned by four rotors";
   static constexpr int kStates = 6;
   static constexpr int kActions = 4;
+  static constexpr std::array<SignalName, kStates> kStateNames = {{{"roll", "rad"},
+                                                                   {"pitch", "rad"},
+                                                                   {"yaw", "rad"},
+                                                                   {"roll rate", "rad/s"},
+                                                                   {"pitch rate", "rad/s"},
+                                                                   {"yaw rate", "rad/s"}}};
+  /// Relative to the speed in hover.
+  static constexpr std::array<SignalName, kActions> kActionNames = {
+      {{"rotor 1", "1"}, {"rotor 2", "1"}, {"rotor 3", "1"}, {"rotor 4", "1"}}};
+  static constexpr std::array<int, 3> kPositions = {0, 1, 2};
+  static constexpr std::array<int, 3> kVelocities = {3, 4, 5};
+  static constexpr std::string_view kDrawing = "quadrotor";
+  /// Without any feedback a quadrotor that explores drifts and tumbles before it has learnt
+  /// anything.
+  static constexpr double kStartShare = 0.15;
 
   double inertia_x_kilogram_metres2 = 5.5e-3;
   double inertia_y_kilogram_metres2 = 4.7e-3;
@@ -26,12 +54,93 @@ struct Quadrotor {
   double rotor_inertia_kilogram_metres2 = 6e-5;
   double gravity_metres_per_second2 = 9.81;
 
-  void validate() const;
+  static constexpr auto parameters() {
+    using S = Quadrotor;
+    using Rule = ParameterRule;
+    return std::to_array<Parameter<S>>(
+        {{"inertia_x_kilogram_metres2", &S::inertia_x_kilogram_metres2, Rule::positive(), "kg m²",
+          "moment of inertia Ixx, about the roll axis"},
+         {"inertia_y_kilogram_metres2", &S::inertia_y_kilogram_metres2, Rule::positive(), "kg m²",
+          "moment of inertia Iyy, about the pitch axis"},
+         {"inertia_z_kilogram_metres2", &S::inertia_z_kilogram_metres2, Rule::positive(), "kg m²",
+          "moment of inertia Izz, about the yaw axis"},
+         {"arm_metres", &S::arm_metres, Rule::positive(), "m",
+          "distance l of a rotor from the centre"},
+         {"mass_kilograms", &S::mass_kilograms, Rule::positive(), "kg", "mass m"},
+         {"thrust_newton_seconds2", &S::thrust_newton_seconds2, Rule::positive(), "N s²",
+          "thrust b of a rotor for each square of its speed"},
+         {"drag_newton_metre_seconds2", &S::drag_newton_metre_seconds2, Rule::positive(), "N m s²",
+          "drag of a rotor for each square of its speed"},
+         {"rotor_inertia_kilogram_metres2", &S::rotor_inertia_kilogram_metres2,
+          Rule::not_negative(), "kg m²", "moment of inertia J_r of a rotor"},
+         {"gravity_metres_per_second2", &S::gravity_metres_per_second2, Rule::positive(), "m/s²",
+          "gravity g"}});
+  }
+  static TaskSettings default_settings();
+  /// The paper's alone.
+  static std::vector<Family> families();
+
+  /// Ω_hover.
   double hover_speed_radians_per_second() const;
   /// Around hover, level and at rest.
   LinearModel linearise() const;
+  /// It hovers at any angle.
+  Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
 
   bool operator==(const Quadrotor&) const = default;
 };
 
+/// The family of the paper's experiments.
+Family quadrotor_family();
+
 }  // namespace lifeguard
+
+#endif  // LIFEGUARD_SYSTEMS_QUADROTOR_HPP
+
+#ifdef LIFEGUARD_COMPILE_DYNAMICS  // once for each SIMD target: see dynamics.hpp
+HWY_BEFORE_NAMESPACE();
+namespace lifeguard {
+namespace HWY_NAMESPACE {
+
+template <>
+struct Dynamics<Quadrotor> {
+  double coupling[3];    // e.g. (Iyy - Izz) / Ixx
+  double gyroscopic[2];  // J_r Ω_hover / Ixx and / Iyy
+  double torque[3];      // l b Ω_hover² / Ixx, / Iyy, and drag Ω_hover² / Izz
+
+  explicit Dynamics(const Quadrotor& s) {
+    const double ixx = s.inertia_x_kilogram_metres2;
+    const double iyy = s.inertia_y_kilogram_metres2;
+    const double izz = s.inertia_z_kilogram_metres2;
+    const double hover = s.hover_speed_radians_per_second();
+    coupling[0] = (iyy - izz) / ixx;
+    coupling[1] = (izz - ixx) / iyy;
+    coupling[2] = (ixx - iyy) / izz;
+    gyroscopic[0] = s.rotor_inertia_kilogram_metres2 * hover / ixx;
+    gyroscopic[1] = s.rotor_inertia_kilogram_metres2 * hover / iyy;
+    torque[0] = s.arm_metres * s.thrust_newton_seconds2 * hover * hover / ixx;
+    torque[1] = s.arm_metres * s.thrust_newton_seconds2 * hover * hover / iyy;
+    torque[2] = s.drag_newton_metre_seconds2 * hover * hover / izz;
+  }
+
+  template <class Real>
+  HWY_INLINE void accelerations(const Real* x, const Real* u, Real* out) const {
+    // Speeds and their squares as deviations from hover: (1 + u)² - 1 = u (2 + u).
+    const Real s1 = u[0] * (Real(2.0) + u[0]);
+    const Real s2 = u[1] * (Real(2.0) + u[1]);
+    const Real s3 = u[2] * (Real(2.0) + u[2]);
+    const Real s4 = u[3] * (Real(2.0) + u[3]);
+    const Real residual = (u[1] + u[3]) - (u[0] + u[2]);  // Ω_r / Ω_hover
+    const Real roll = x[3], pitch = x[4], yaw = x[5];
+    out[0] = Real(coupling[0]) * (pitch * yaw) - Real(gyroscopic[0]) * (pitch * residual) +
+             Real(torque[0]) * (s4 - s2);
+    out[1] = Real(coupling[1]) * (roll * yaw) + Real(gyroscopic[1]) * (roll * residual) +
+             Real(torque[1]) * (s1 - s3);
+    out[2] = Real(coupling[2]) * (roll * pitch) + Real(torque[2]) * ((s2 + s4) - (s1 + s3));
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace lifeguard
+HWY_AFTER_NAMESPACE();
+#endif

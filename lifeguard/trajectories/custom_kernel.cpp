@@ -128,8 +128,7 @@ class CustomTrajectory {
 
 }  // namespace
 
-void simulate_custom_chunk(const RolloutJob& job, int first) {
-  const auto& system = *std::get<std::shared_ptr<const CustomSystem>>(job.task->system);
+void simulate_custom_chunk(const RolloutJob& job, const CustomSystem& system, int first) {
   const int end = std::min(first + kKernelChunk, job.count);
   for (int i = first; i < end; ++i) CustomTrajectory(job, system, i).run();
 }

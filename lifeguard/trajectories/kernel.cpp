@@ -1,7 +1,9 @@
 // The rollout kernel, vectorised across trajectories and compiled once per SIMD target; Highway
-// picks the best one at run time. Every target gives the same bits (core/lane_math-inl.hpp).
+// picks the best one at run time. Every target gives the same bits (core/lane_math.hpp).
 
 #include "lifeguard/trajectories/kernel.hpp"
+
+#include <variant>
 
 // The targets with fused multiply-add, and the scalar one for processors without it. Targets that
 // are no faster than a neighbour for this code would only cost compile time, and sizeless vectors
@@ -31,20 +33,20 @@ constexpr int kNoiseSteps = 4;  // steps × actions noises are whole Philox bloc
 /// Simulates one chunk. Structure of the time loop: four steps' noise for all vectors of the chunk
 /// is drawn into a buffer, then those steps are taken. Consecutive vectors are independent, so the
 /// processor overlaps their dependency chains.
-template <class Dynamics, bool kStateFeatures>
+template <class S, bool kStateFeatures>
 class ChunkSimulator {
-  static constexpr int kStates = Dynamics::kStates;
-  static constexpr int kActions = Dynamics::kActions;
+  static constexpr int kStates = S::kStates;
+  static constexpr int kActions = S::kActions;
   static constexpr int kMaxFeatures =
       kStateFeatures ? kStates : kStates + 1 + kStates * (kStates + 1) / 2;
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(DoubleTag()));
   static constexpr int kMaxVectors = kKernelChunk / kLanes;
 
  public:
-  ChunkSimulator(const RolloutJob& job, const Dynamics& dynamics, int first)
+  ChunkSimulator(const RolloutJob& job, const S& system, int first)
       : job_(job),
         settings_(job.task->settings),
-        dynamics_(dynamics),
+        dynamics_(system),
         keys_(job.seed),
         first_(first) {
     const int remaining = HWY_MIN(kKernelChunk, job.count - first);
@@ -314,7 +316,7 @@ class ChunkSimulator {
 
   const RolloutJob& job_;
   const TaskSettings& settings_;
-  const Dynamics dynamics_;
+  const Dynamics<S> dynamics_;
   const PhiloxKeys keys_;
   const int first_;
   int vectors_;
@@ -329,24 +331,27 @@ class ChunkSimulator {
   bool full_[kMaxVectors];  // every lane alive
 };
 
-template <class Dynamics>
-void simulate_with(const RolloutJob& job, const Dynamics& dynamics, int first) {
-  if (job.features.is_state_only()) {
-    ChunkSimulator<Dynamics, true>(job, dynamics, first).run();
-  } else {
-    ChunkSimulator<Dynamics, false>(job, dynamics, first).run();
+/// Takes every system there is: a built-in one to its vectorised simulator, a custom one to its
+/// own.
+struct ChunkOf {
+  const RolloutJob& job;
+  int first;
+
+  template <BuiltInSystem S>
+  void operator()(const S& system) const {
+    if (job.features.is_state_only()) {
+      ChunkSimulator<S, true>(job, system, first).run();
+    } else {
+      ChunkSimulator<S, false>(job, system, first).run();
+    }
   }
-}
+  void operator()(const CustomSystemPointer& system) const {
+    simulate_custom_chunk(job, *system, first);
+  }
+};
 
 void SimulateChunk(const RolloutJob& job, int first) {
-  const System& system = job.task->system;
-  if (const auto* mass = std::get_if<MassSpring>(&system)) {
-    simulate_with(job, MassSpringDynamics(*mass), first);
-  } else if (const auto* cart = std::get_if<CartPole>(&system)) {
-    simulate_with(job, CartPoleDynamics(*cart), first);
-  } else if (const auto* quad = std::get_if<Quadrotor>(&system)) {
-    simulate_with(job, QuadrotorDynamics(*quad), first);
-  }
+  std::visit(ChunkOf{job, first}, job.task->system);
 }
 
 }  // namespace HWY_NAMESPACE

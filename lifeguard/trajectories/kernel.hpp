@@ -34,16 +34,15 @@ struct RolloutJob {
 /// Trajectories that one call of a kernel simulates; parts of a batch start at multiples of it.
 inline constexpr int kKernelChunk = 16;
 
-/// Simulates trajectories [first, min(first + kKernelChunk, count)) of a built-in system, with the
-/// widest vectors this processor has.
+/// Simulates trajectories [first, min(first + kKernelChunk, count)): of a built-in system with the
+/// widest vectors this processor has, of a custom system one at a time.
 void simulate_chunk(const RolloutJob& job, int first);
 
-/// The same for a custom system, one trajectory at a time. Its vectors live on the stack, which
-/// limits their sizes.
+/// The part of it for a custom system. Its vectors live on the stack, which limits their sizes.
 inline constexpr int kMaxCustomStates = 64;
 inline constexpr int kMaxCustomActions = 32;
 inline constexpr int kMaxCustomFeatures = 4096;
-void simulate_custom_chunk(const RolloutJob& job, int first);
+void simulate_custom_chunk(const RolloutJob& job, const CustomSystem& system, int first);
 
 /// The SIMD targets compiled in and supported here, and a way for tests to use each of them;
 /// select_simd_target("") goes back to the best.

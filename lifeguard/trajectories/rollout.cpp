@@ -6,29 +6,19 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/overloaded.hpp"
+#include "lifeguard/core/random.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
 
 namespace lifeguard {
 namespace {
 
-const CustomSystem* custom_system(const Task& task) {
-  const auto* custom = std::get_if<std::shared_ptr<const CustomSystem>>(&task.system);
-  return custom == nullptr ? nullptr : custom->get();
-}
-
 int chunk_count(int trajectories) { return (trajectories + kKernelChunk - 1) / kKernelChunk; }
 
-void simulate(const RolloutJob& job, int chunk) {
-  if (custom_system(*job.task) != nullptr) {
-    simulate_custom_chunk(job, chunk * kKernelChunk);
-  } else {
-    simulate_chunk(job, chunk * kKernelChunk);
-  }
-}
+void simulate(const RolloutJob& job, int chunk) { simulate_chunk(job, chunk * kKernelChunk); }
 
 /// Runs body(0) … body(count - 1) on so many threads; 0 means all cores.
 template <class Body>
@@ -45,6 +35,15 @@ void for_each_index(int count, int threads, const Body& body) {
   }
 }
 
+/// The most gains that a policy of a built-in system can have.
+constexpr std::size_t most_gains() {
+  int most = 0;
+  BuiltInSystems::for_each([&]<class S>() {
+    most = std::max(most, S::kActions * Features{true, true}.count(S::kStates));
+  });
+  return static_cast<std::size_t>(most);
+}
+
 /// The gains one action after the other, as the kernels read them. Held on the stack for every
 /// built-in system, so that a rollout allocates nothing.
 class RowMajorGains {
@@ -59,7 +58,7 @@ class RowMajorGains {
   const double* data() const { return large_.empty() ? small_.data() : large_.data(); }
 
  private:
-  std::array<double, 128> small_;
+  std::array<double, most_gains()> small_;
   std::vector<double> large_;
 };
 
@@ -67,14 +66,12 @@ void check(const Task& task, const GaussianPolicy& policy, const RolloutSettings
   settings.validate();
   task.validate();
   const int features = feature_count(task, settings.features);
-  if (custom_system(task) != nullptr) {
-    const auto require_at_most = [](const char* field, int value, int most) {
-      if (value > most) require(false, field, value, fmt::format("must be at most {}", most));
-    };
-    require_at_most("states", task.states(), kMaxCustomStates);
-    require_at_most("actions", task.actions(), kMaxCustomActions);
-    require_at_most("features", features, kMaxCustomFeatures);
-  }
+  const auto require_at_most = [](const char* field, int value, int most) {
+    if (value > most) require(false, field, value, fmt::format("must be at most {}", most));
+  };
+  require_at_most("states", task.states(), kMaxCustomStates);
+  require_at_most("actions", task.actions(), kMaxCustomActions);
+  require_at_most("features", features, kMaxCustomFeatures);
   if (policy.actions() != task.actions() || policy.features() != features) {
     throw InvalidInput(
         "gains", fmt::format("{} x {}", policy.actions(), policy.features()),
@@ -121,13 +118,11 @@ void RolloutSettings::validate() const {
 }
 
 int feature_count(const Task& task, const Features& features) {
-  const CustomSystem* custom = custom_system(task);
-  if (custom != nullptr && custom->own_features() > 0) {
-    require(features.is_state_only(), "features", "bias or second order",
-            "must be the default for a system with features of its own");
-    return custom->own_features();
-  }
-  return features.count(task.states());
+  const int own = task.own_features();
+  if (own == 0) return features.count(task.states());
+  require(features.is_state_only(), "features", "bias or second order",
+          "must be the default for a system with features of its own");
+  return own;
 }
 
 void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
@@ -144,6 +139,54 @@ Trajectories rollout(const Task& task, const GaussianPolicy& policy,
   Trajectories out;
   rollout(task, policy, settings, out);
   return out;
+}
+
+namespace {
+
+/// The path of a trajectory whose features are not its states: its actions, taken again.
+Eigen::MatrixXd replayed_path(const Task& task, const CustomSystem& system,
+                              const RolloutSettings& settings, const Trajectories& batch,
+                              int trajectory) {
+  const auto index = settings.first_index + static_cast<std::uint64_t>(trajectory);
+  Eigen::VectorXd state(task.states());
+  system.start(CounterRandom(settings.seed, RandomStream::start_state, index),
+               {state.data(), static_cast<std::size_t>(state.size())});
+  Eigen::MatrixXd path(task.states(), batch.length(trajectory));
+  Eigen::VectorXd action(task.actions());
+  for (int m = 0; m < batch.length(trajectory); ++m) {
+    path.col(m) = state - task.settings.goal;
+    for (int a = 0; a < task.actions(); ++a) action(a) = batch.action(trajectory, m, a);
+    state = task.step(state, action);
+  }
+  return path;
+}
+
+/// The path of a trajectory whose first features are x - goal.
+Eigen::MatrixXd observed_path(const Task& task, const Trajectories& batch, int trajectory) {
+  Eigen::MatrixXd path(task.states(), batch.length(trajectory));
+  for (int m = 0; m < batch.length(trajectory); ++m) {
+    for (int i = 0; i < task.states(); ++i) path(i, m) = batch.feature(trajectory, m, i);
+  }
+  return path;
+}
+
+}  // namespace
+
+std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy& policy,
+                                         const RolloutSettings& settings) {
+  const Trajectories batch = rollout(task, policy, settings);
+  std::vector<Eigen::MatrixXd> paths;
+  for (int i = 0; i < batch.count(); ++i) {
+    paths.push_back(std::visit(
+        Overloaded{[&](const BuiltInSystem auto&) { return observed_path(task, batch, i); },
+                   [&](const CustomSystemPointer& custom) {
+                     return custom->own_features() == 0
+                                ? observed_path(task, batch, i)
+                                : replayed_path(task, *custom, settings, batch, i);
+                   }},
+        task.system));
+  }
+  return paths;
 }
 
 void rollout_all(std::span<const RolloutRequest> requests, int threads) {

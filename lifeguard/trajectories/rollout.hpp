@@ -11,6 +11,7 @@
 
 namespace lifeguard {
 
+/// How many trajectories, how long, from which seed.
 struct RolloutSettings {
   int trajectories = 50;
   int steps = 150;
@@ -36,6 +37,11 @@ void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettin
 Trajectories rollout(const Task& task, const GaussianPolicy& policy,
                      const RolloutSettings& settings);
 
+/// The states of these trajectories relative to the goal, one column for each step that was lived
+/// through: what a picture shows, whatever the features of the policy.
+std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy& policy,
+                                         const RolloutSettings& settings);
+
 /// One of many rollouts that share the cores; `settings.threads` is not looked at.
 struct RolloutRequest {
   const Task* task = nullptr;
@@ -53,6 +59,7 @@ struct Evaluation {
   int failed = 0;    // trajectories that ended early
   int diverged = 0;  // of these, by leaving the finite range
 };
+/// Simulates as rollout() does and keeps the costs only.
 Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
                     const RolloutSettings& settings);
 

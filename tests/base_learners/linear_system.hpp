@@ -89,6 +89,49 @@ struct LinearSystem {
     return parameters_from_gains(gradient);
   }
 
+  /// The gains of the infinite horizon, by iterating the Riccati equation.
+  Eigen::MatrixXd optimal_gains() const {
+    Eigen::MatrixXd p = q, k;
+    for (int iteration = 0; iteration < 2000; ++iteration) {
+      k = -(r + b.transpose() * p * b).inverse() * b.transpose() * p * a;
+      p = q + k.transpose() * r * k + (a + b * k).transpose() * p * (a + b * k);
+    }
+    return k;
+  }
+
+  /// V_m(x) = x'P_m x + c_m, the expected Σ_{j ≥ m} γ^{j-m} c_j of the noisy closed loop.
+  struct Values {
+    std::vector<Eigen::MatrixXd> p;
+    std::vector<double> constant;
+  };
+  Values expected_values(const Eigen::MatrixXd& k, double discount) const {
+    const Eigen::MatrixXd closed = a + b * k;
+    const auto count = static_cast<std::size_t>(steps) + 1;
+    Values v{std::vector<Eigen::MatrixXd>(count, Eigen::MatrixXd::Zero(states(), states())),
+             std::vector<double>(count, 0.0)};
+    for (int m = steps - 1; m >= 0; --m) {
+      v.p[m] = q + k.transpose() * r * k + discount * closed.transpose() * v.p[m + 1] * closed;
+      const double noise = (r + discount * b.transpose() * v.p[m + 1] * b).trace();
+      v.constant[m] = sigma * sigma * noise + discount * v.constant[m + 1];
+    }
+    return v;
+  }
+
+  /// E[A_m ∇log π] of each step, for the discounted cost-to-go: what a step adds to the gradient.
+  std::vector<Eigen::VectorXd> expected_step_gradients(const Eigen::MatrixXd& k,
+                                                       double discount) const {
+    const Values v = expected_values(k, discount);
+    const Eigen::MatrixXd closed = a + b * k;
+    std::vector<Eigen::VectorXd> gradients;
+    Eigen::MatrixXd p = start_moment();
+    for (int m = 0; m < steps; ++m) {
+      gradients.push_back(
+          parameters_from_gains(2 * (r * k + discount * b.transpose() * v.p[m + 1] * closed) * p));
+      p = next_moment(p, k);
+    }
+    return gradients;
+  }
+
   /// The block of the Fisher information of a trajectory: Σ_m P_m / σ².
   Eigen::MatrixXd expected_fisher(const Eigen::MatrixXd& k) const {
     Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(states(), states());
@@ -115,14 +158,11 @@ struct LinearSystem {
   }
 };
 
-/// Failed trajectories as Trajectories describes them: nothing but the failure cost after `length`.
 inline void fail(Trajectories& t, int i, int length, double failure_cost) {
-  t.set_length(i, length);
-  for (int m = length; m < t.steps(); ++m) {
-    for (int f = 0; f < t.features(); ++f) t.feature(i, m, f) = 0;
-    for (int a = 0; a < t.actions(); ++a) t.action(i, m, a) = 0;
-    t.cost(i, m) = failure_cost;
-  }
+  t.fail(i, length, failure_cost);
 }
+
+/// Cuts a trajectory that has a step `length`, whose features are then those of its end.
+inline void cut(Trajectories& t, int i, int length) { t.cut(i, length + 1); }
 
 }  // namespace lifeguard::test_support

@@ -51,6 +51,8 @@ TEST(PolicyGradient, AgreesWithThePlainSum) {
     const double precision = 1 / (system.sigma * system.sigma);
     Eigen::MatrixXd gradient = Eigen::MatrixXd::Zero(2, 3);
     Eigen::MatrixXd fisher = Eigen::MatrixXd::Zero(3, 3);
+    Eigen::Vector2d noise_sum = Eigen::Vector2d::Zero();
+    double noise_squares = 0, largest = 0;
     for (int i = 0; i < count; ++i) {
       for (int m = 0; m < t.steps(); ++m) {
         const Eigen::Vector3d x(t.feature(i, m, 0), t.feature(i, m, 1), t.feature(i, m, 2));
@@ -58,10 +60,17 @@ TEST(PolicyGradient, AgreesWithThePlainSum) {
         const std::size_t at = static_cast<std::size_t>(m) * t.stride() + i;
         gradient += w.advantages[at] * precision / count * (u - policy.mean(x)) * x.transpose();
         fisher += w.values[at] * precision / count * x * x.transpose();
+        const Eigen::Vector2d noise = u - policy.mean(x);
+        noise_sum += noise;
+        noise_squares += noise.squaredNorm();
+        largest = std::max(largest, noise.squaredNorm());
       }
     }
     EXPECT_LT((g.gradient - parameters_from_gains(gradient)).norm(), 1e-12 * (1 + gradient.norm()));
     EXPECT_LT((g.fisher - fisher).norm(), 1e-12 * fisher.norm());
+    EXPECT_LT((g.noise_sums - noise_sum).norm(), 1e-12 * count);
+    EXPECT_NEAR(g.noise_squares, noise_squares, 1e-12 * noise_squares);
+    EXPECT_NEAR(g.largest_noise_square, largest, 1e-12 * largest);
   }
 }
 

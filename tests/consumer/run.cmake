@@ -1,4 +1,4 @@
-# Installs the built tree into a scratch folder, builds the consumer against it and runs it.
+# Installs the built tree into a scratch folder, builds the consumers against it and runs them.
 foreach(variable BUILD_DIR SOURCE_DIR WORK_DIR)
   if(NOT DEFINED ${variable})
     message(FATAL_ERROR "${variable} is not set")
@@ -14,7 +14,9 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/install)
-run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G Ninja
-    -DCMAKE_PREFIX_PATH=${WORK_DIR}/install -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
+foreach(consumer learner everything)
+  run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/${consumer} -B ${WORK_DIR}/${consumer} -G Ninja
+      -DCMAKE_PREFIX_PATH=${WORK_DIR}/install -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
+  run(${CMAKE_COMMAND} --build ${WORK_DIR}/${consumer})
+  run(${WORK_DIR}/${consumer}/consumer)
+endforeach()

@@ -62,4 +62,20 @@ TEST(Check, SizeNamesBothSizes) {
 
 TEST(Check, IndexedNamesOneEntry) { EXPECT_EQ(indexed("actions", 2), "actions[2]"); }
 
+TEST(Check, AFileNameHasNoFoldersAndNothingThatIsTakenForSomethingElse) {
+  for (const char* name : {"a", "some name", "pg-ella", "größe", "a.b", "x%y"}) {
+    EXPECT_NO_THROW(require_file_name("name", name)) << name;
+  }
+  EXPECT_NO_THROW(require_file_name("name", std::string(kLongestFileName, 'x')));
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("../evil"),
+        std::string("/etc"), std::string("a/b"), std::string("a\\b"), std::string(".hidden"),
+        std::string("-o"), std::string("a\nb"), std::string("a\x1b[31m"), std::string("a\x7f"),
+        std::string(kLongestFileName + 1, 'x')}) {
+    expect_invalid([&] { require_file_name("name", name); }, "name", "\"" + name + "\"",
+                   "must be the name of a file");
+  }
+  EXPECT_THROW(require_file_name("name", std::string("a\0b", 3)), InvalidInput);
+}
+
 }  // namespace lifeguard::check_test

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lifeguard/lifelong/learner_settings.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard::linearised_test {

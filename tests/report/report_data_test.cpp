@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,62 +16,18 @@
 #include "lifeguard/runs/setting.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
+#include "tests/support/played_runs.hpp"
 
 namespace lifeguard::report_data_test {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kConfig = R"(
-[experiment]
-name = "small"
-rounds = 12
-tasks = 3
-trajectories = 10
-steps = 20
-[evaluation]
-start_states = 4
-[family]
-base = "mass-spring"
-[safe_set.lqr_box]
-reach = 0.5
-)";
+class ReportData : public PlayedRuns {};
 
-ExperimentConfig config_of(const std::string& method, int seed) {
-  return configuration_of(parse_config(kConfig, "test"), method, seed);
-}
-
-class ReportData : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("lifeguard-report-" +
-               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  /// Plays `rounds` rounds, or all.
-  std::filesystem::path play(const ExperimentConfig& config, long rounds = 1000) {
-    const auto path = folder_ / (config.method + "-" + std::to_string(config.seed) + ".run");
-    RunOptions options;
-    options.after_round = [&](const lifeguard::Run& run, const RoundOutcome&) {
-      return run.rounds_done() < rounds;
-    };
-    if (std::filesystem::exists(path)) {
-      resume_run(path, options);
-    } else {
-      start_run(config, path, options);
-    }
-    return path;
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(ReportData, MeansAndIntervalsAreThoseOfTheRunFiles) {
-  const std::vector<std::filesystem::path> paths = {
-      play(config_of("learner", 0)), play(config_of("learner", 1)), play(config_of("pg", 0))};
+TEST_F(ReportData, MethodsBeginAndEndWithTheMeanCostOfTheRunFiles) {
+  const std::vector<std::filesystem::path> paths = {play(small_experiment("learner", 0)),
+                                                    play(small_experiment("learner", 1)),
+                                                    play(small_experiment("pg", 0))};
   const Json report = report_data(paths);
   ASSERT_EQ(report["experiments"].size(), 1);
   const Json& methods = report["experiments"][0]["methods"];
@@ -80,22 +37,19 @@ TEST_F(ReportData, MeansAndIntervalsAreThoseOfTheRunFiles) {
 
   const auto first = RunReader(paths[0]).evaluations();
   const auto second = RunReader(paths[1]).evaluations();
-  const Json& cost = methods[0]["cost"];
-  ASSERT_EQ(cost["rounds"].size(), first.size());
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    EXPECT_EQ(cost["rounds"][i], first[i].round);
-    const MeanInterval expected = mean_interval({first[i].costs.mean(), second[i].costs.mean()});
-    EXPECT_EQ(cost["mean"][i].get<double>(), expected.mean);
-    EXPECT_EQ(cost["mean_ci95"][i].get<double>(), expected.ci95);
-  }
+  EXPECT_EQ(methods[0]["first_cost"].get<double>(),
+            mean_interval({first.front().costs.mean(), second.front().costs.mean()}).mean);
+  const MeanInterval last = mean_interval({first.back().costs.mean(), second.back().costs.mean()});
+  EXPECT_EQ(methods[0]["last_cost"].get<double>(), last.mean);
+  EXPECT_EQ(methods[0]["last_cost_ci95"].get<double>(), last.ci95);
   // One seed has no interval.
-  EXPECT_TRUE(std::isnan(methods[1]["cost"]["mean_ci95"][0].get<double>()));
-  EXPECT_EQ(Json::parse(report.dump())["experiments"][0]["methods"][1]["cost"]["mean_ci95"][0],
-            nullptr);
+  EXPECT_TRUE(std::isnan(methods[1]["last_cost_ci95"].get<double>()));
+  EXPECT_EQ(Json::parse(report.dump())["experiments"][0]["methods"][1]["last_cost_ci95"], nullptr);
 }
 
 TEST_F(ReportData, OnlyTheFirstSeedOfAMethodHasDetails) {
-  const Json report = report_data({play(config_of("learner", 1)), play(config_of("learner", 0))});
+  const Json report =
+      report_data({play(small_experiment("learner", 1)), play(small_experiment("learner", 0))});
   const Json& runs = report["experiments"][0]["runs"];
   ASSERT_EQ(runs.size(), 2);
   EXPECT_EQ(runs[0]["seed"], 0);
@@ -105,9 +59,8 @@ TEST_F(ReportData, OnlyTheFirstSeedOfAMethodHasDetails) {
 }
 
 TEST_F(ReportData, DetailsAreThoseOfTheRun) {
-  const auto path = play(config_of("learner", 0));
+  const auto path = play(small_experiment("learner", 0));
   const RunReader reader(path);
-  const Setting setting = draw_setting(reader.header().config);
   const Json report = report_data({path});
   const Json& run = report["experiments"][0]["runs"][0];
   EXPECT_EQ(run["system"], "mass-spring");
@@ -115,30 +68,15 @@ TEST_F(ReportData, DetailsAreThoseOfTheRun) {
   EXPECT_EQ(run["settings"]["experiment.rounds"], "12");
   ASSERT_EQ(run["tasks"].size(), 3);
 
-  const Eigen::MatrixXd policies = *reader.policies();
-  const auto rounds = reader.rounds();
+  const Eigen::MatrixXd policies = RunView(reader).policies;
   for (std::size_t t = 0; t < 3; ++t) {
-    const Json& task = run["tasks"][t];
-    EXPECT_EQ(task["policy"][0].get<double>(), policies(0, static_cast<long>(t)));
-    const SafeSet& set = setting.safe_sets[t];
-    ASSERT_EQ(task["safe_set"]["names"].size(), set.rows());
-    EXPECT_EQ(task["safe_set"]["coefficients"][1][1].get<double>(), set.coefficients()(1, 1));
-    EXPECT_EQ(task["safe_set"]["limits"][3].get<double>(), set.limits()(3));
-    EXPECT_EQ(task["path"]["rounds"], Json({t + 1, t + 4, t + 7, t + 10}));
-    EXPECT_NEAR(task["path"]["values"][2][1].get<double>(), rounds[t + 6].played(1),
-                1e-5 * std::abs(rounds[t + 6].played(1)));
+    EXPECT_EQ(run["tasks"][t]["policy"][0].get<double>(), policies(0, static_cast<long>(t)));
   }
-  const auto margins = reader.evaluations();
-  EXPECT_EQ(run["margins"]["values"].back()[2].get<double>(), margins.back().margins(2));
-  const auto certificates = reader.certificates();
-  ASSERT_EQ(run["spectrum"]["rounds"].size(), certificates.size());
-  EXPECT_EQ(run["spectrum"]["values"][5][1].get<double>(), certificates[5].spectrum(1));
-  EXPECT_EQ(run["spectrum"]["q"], 100.0);
 }
 
 TEST_F(ReportData, FlightsFollowTheSystemWithoutNoise) {
-  const auto path = play(config_of("learner", 0));
-  const Setting setting = draw_setting(RunReader(path).header().config);
+  const auto path = play(small_experiment("learner", 0));
+  const Setting setting = draw_setting(RunReader(path).header().config());
   const Json report = report_data({path});
   const Json& run = report["experiments"][0]["runs"][0];
   const Json& json = run["tasks"][1];
@@ -148,12 +86,12 @@ TEST_F(ReportData, FlightsFollowTheSystemWithoutNoise) {
   EXPECT_EQ(flight[0], json["first_flights"][2][0]);
   EXPECT_NE(flight.back(), json["first_flights"][2].back());
   // The last policy by hand, step by step from the same start.
-  const ExperimentConfig config = RunReader(path).header().config;
+  const ExperimentConfig config = RunReader(path).header().config();
   RolloutSettings settings;
   settings.trajectories = 3;
   settings.steps = 1;
   settings.seed = run_seed(config, SeedOf::evaluation);
-  const Eigen::VectorXd alpha = RunReader(path).policies()->col(1);
+  const Eigen::VectorXd alpha = RunView(path).policies.col(1);
   const auto policy = GaussianPolicy::from_parameters(alpha, 1, 0.0);
   const Trajectories starts = rollout(task, policy, settings);
   const Eigen::VectorXd& goal = task.settings.goal;
@@ -165,66 +103,67 @@ TEST_F(ReportData, FlightsFollowTheSystemWithoutNoise) {
   EXPECT_DOUBLE_EQ(run["frame_seconds"].get<double>(), 2 * task.settings.dt_seconds);
 }
 
-TEST_F(ReportData, PrincipalComponentsKeepDistances) {
-  // Two entries of s: their principal plane is the whole plane, so no distance may change.
-  const Json report = report_data({play(config_of("learner", 0))});
-  const Json& found = report["experiments"][0]["runs"][0]["coefficients"];
-  EXPECT_EQ(found["of"], "coefficients");
-  const auto distance = [](const Json& a, const Json& b) {
-    return std::hypot(a[0].get<double>() - b[0].get<double>(),
-                      a[1].get<double>() - b[1].get<double>());
-  };
-  const Json& places = found["principal"]["places"];
-  EXPECT_NEAR(distance(places[0], places[2]), distance(found["tasks"][0], found["tasks"][2]), 1e-9);
-  EXPECT_NEAR(distance(places[1], places[2]), distance(found["tasks"][1], found["tasks"][2]), 1e-9);
-  EXPECT_GE(found["principal"]["shares"][0], found["principal"]["shares"][1]);
-}
+/// As it arrives: what is not finite is null.
+Json written_and_read(const Json& json) { return Json::parse(json.dump()); }
 
-/// Appends the curves of `news` to those of `known`, as the page does.
-void append_curves(Json& known, const Json& news) {
-  if (news.is_array()) {
-    for (std::size_t i = 0; i < news.size(); ++i) append_curves(known[i], news[i]);
-  } else if (news.is_object()) {
-    for (const auto& [key, value] : news.items()) {
-      if (news.contains("rounds") && value.is_array()) {
-        known[key].insert(known[key].end(), value.begin(), value.end());
-      } else if (value.is_object() ||
-                 (value.is_array() && !value.empty() && value[0].is_object())) {
-        append_curves(known[key], value);
-      } else {
-        known[key] = value;
+/// The same runs up to a later round, from what was known before and what came after it, as the
+/// page does it.
+Json brought_up_to_date(const Json& known, const Json& news) {
+  Json result = news;
+  result.erase("since");
+  result["palette"] = known["palette"];
+  Json& experiment = result["experiments"][0];
+  const Json& before = known["experiments"][0];
+  for (const auto& [key, value] : before["runs"][0].items()) {
+    if (!experiment["runs"][0].contains(key)) experiment["runs"][0][key] = value;
+  }
+  for (std::size_t t = 0; t < before["runs"][0]["tasks"].size(); ++t) {
+    Json& task = experiment["runs"][0]["tasks"][t];
+    for (const auto& [key, value] : before["runs"][0]["tasks"][t].items()) {
+      if (!task.contains(key)) task[key] = value;
+    }
+  }
+  for (Json& chart : experiment["charts"]) {
+    const auto same = [&](const Json& other) {
+      return other["name"] == chart["name"] && other.value("task", -1) == chart.value("task", -1);
+    };
+    const auto found = std::find_if(before["charts"].begin(), before["charts"].end(), same);
+    if (found == before["charts"].end()) continue;
+    if (chart.contains("plane")) chart["plane"]["axes"] = (*found)["plane"]["axes"];
+    if (chart.contains("region")) chart["region"]["rows"] = (*found)["region"]["rows"];
+    if (!chart.contains("tables")) continue;
+    for (std::size_t i = 0; i < chart["tables"].size(); ++i) {
+      Json& table = chart["tables"][i];
+      const Json& old = (*found)["tables"][i];
+      if (!table["rounds"].empty() && table["rounds"].front() <= old["rounds"].back()) continue;
+      for (const char* key : {"rounds", "values"}) {
+        table[key].insert(table[key].begin(), old[key].begin(), old[key].end());
       }
     }
   }
+  return result;
 }
 
 TEST_F(ReportData, WhatCameLaterAddsUpToTheWhole) {
-  const ExperimentConfig config = config_of("learner", 0);
-  Json report = report_data({play(config, 5)});
+  const ExperimentConfig config = small_experiment("learner", 0);
+  const Json report = written_and_read(report_data({play(config, 5)}));
   EXPECT_EQ(report["experiments"][0]["runs"][0]["rounds_done"], 5);
   EXPECT_EQ(report["experiments"][0]["runs"][0]["finished"], false);
   const auto path = play(config);
-  const Json news = report_data({path}, 5);
+  const Json news = written_and_read(report_data({path}, 5));
   EXPECT_FALSE(news["experiments"][0]["runs"][0].contains("settings"));
   EXPECT_EQ(news["since"], 5);
-  append_curves(report, news);
-  report.erase("since");
-  EXPECT_EQ(report.dump(), report_data({path}).dump());
+  EXPECT_FALSE(news.contains("palette"));
+  const Json& cost = news["experiments"][0]["charts"][0]["tables"][0];
+  EXPECT_EQ(cost["rounds"], Json({6, 7, 8, 9, 10, 11, 12}));
+  // In whatever order the keys are.
+  EXPECT_EQ(nlohmann::json(brought_up_to_date(report, news)),
+            nlohmann::json(written_and_read(report_data({path}))));
 }
 
-TEST_F(ReportData, WithoutConstraintsThereAreNoMargins) {
-  const ExperimentConfig config = configuration_of(
-      parse_config(
-          "[experiment]\nname='free'\nrounds=4\ntasks=2\nsteps=10\n[family]\nbase='mass-spring'\n",
-          "test"),
-      "pg", 0);
-  const Json report = report_data({play(config)});
-  const Json& run = report["experiments"][0]["runs"][0];
-  EXPECT_FALSE(run.contains("margins"));
-  EXPECT_FALSE(run.contains("spectrum"));
-  EXPECT_FALSE(run.contains("least_margin"));
-  EXPECT_FALSE(run["tasks"][0].contains("safe_set"));
-  EXPECT_EQ(run["coefficients"]["of"], "policies");
+TEST_F(ReportData, WithoutConstraintsThereIsNoMargin) {
+  const Json report = report_data({play(small_free_experiment("pg"))});
+  EXPECT_FALSE(report["experiments"][0]["runs"][0].contains("least_margin"));
 }
 
 TEST(Thinned, KeepsBothEndsAndTheOrder) {

@@ -78,8 +78,8 @@ struct Problem {
   Eigen::MatrixXd start, target, coefficients;
   double low = 0, high = 0, reference = 0;
 
-  std::vector<BasisStepTask> tasks() const {
-    std::vector<BasisStepTask> result;
+  std::vector<TightenedTask> tasks() const {
+    std::vector<TightenedTask> result;
     for (std::size_t t = 0; t < rows.size(); ++t) {
       result.push_back({&rows[t], &lengths[t], &bounds[t], slack_limits[t]});
     }
@@ -142,9 +142,10 @@ TEST(BasisStep, NoWorseThanConicReference) {
   BasisStep step;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const Problem& p = problems[i];
+    const std::vector<TightenedTask> tasks = p.tasks();
     Eigen::MatrixXd solution;
     const BasisPath path =
-        step.solve(p.tasks(), p.coefficients, p.target, p.start, p.low, p.high, solution);
+        step.solve({tasks, p.coefficients, p.target, p.low, p.high}, p.start, solution);
     const double distance = (solution - p.target).squaredNorm();
     EXPECT_LE(p.violation(solution), 2e-8) << i;
     EXPECT_LE(distance, p.reference * (1 + 1e-3) + 1e-9) << i << " path " << static_cast<int>(path);
@@ -155,16 +156,16 @@ TEST(BasisStep, RememberedMultipliersSaveStepsAndChangeNothing) {
   long remembered_steps = 0, fresh_steps = 0, compared = 0;
   for (const Problem& p : reference_problems()) {
     BasisStep step;
+    const std::vector<TightenedTask> tasks = p.tasks();
     Eigen::MatrixXd first, again, fresh;
-    step.solve(p.tasks(), p.coefficients, p.target, p.start, p.low, p.high, first);
+    step.solve({tasks, p.coefficients, p.target, p.low, p.high}, p.start, first);
     // Near to what was solved, from its solution, as the next alternation is.
     const Eigen::MatrixXd target = p.target + 0.01 * (p.target - first);
-    const BasisPath path =
-        step.solve(p.tasks(), p.coefficients, target, first, p.low, p.high, again);
+    const BasisPath path = step.solve({tasks, p.coefficients, target, p.low, p.high}, first, again);
     const long steps = step.iterations();
     step.restart();
     const BasisPath fresh_path =
-        step.solve(p.tasks(), p.coefficients, target, first, p.low, p.high, fresh);
+        step.solve({tasks, p.coefficients, target, p.low, p.high}, first, fresh);
     if (path != BasisPath::spectrum || fresh_path != path) continue;
     ++compared;
     remembered_steps += steps;

@@ -124,6 +124,16 @@ TEST(CheckerTest, AgreesWithKnownSpectra) {
   }
 }
 
+// Elimination in integers takes many minutes for a matrix of this size.
+TEST(CheckerTest, LargeSpectraAreProvenSoon) {
+  const CounterRandom random(7, RandomStream::user, 0);
+  Eigen::MatrixXd normals(120, 120);
+  for (std::uint32_t i = 0; i < 120 * 120; ++i) normals(i % 120, i / 120) = random.normal(i);
+  const Eigen::MatrixXd basis = Eigen::HouseholderQR<Eigen::MatrixXd>(normals).householderQ();
+  const Eigen::MatrixXd coefficients(120, 0);
+  EXPECT_THAT(check_safety({basis, coefficients, {}, {}, 1 - 1e-9, 1 + 1e-9}), IsEmpty());
+}
+
 TEST(CheckerTest, ReportsWhatIsNotFinite) {
   OneTask task;
   task.coefficients(0, 0) = std::nan("");

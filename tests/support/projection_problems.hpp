@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 
 namespace lifeguard::test_support {
@@ -88,11 +89,20 @@ inline Eigen::MatrixXd random_basis(Draws& draws, long d, long k, double p, doub
   return u * sigma.asDiagonal() * v.transpose();
 }
 
+/// The anchors of tasks as knowledge holds them.
+inline Eigen::MatrixXd anchors_of(const std::vector<ProjectionTask>& tasks, long d) {
+  Eigen::MatrixXd anchors(d, static_cast<long>(tasks.size()));
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    anchors.col(static_cast<long>(t)) = tasks[t].anchor();
+  }
+  return anchors;
+}
+
 /// Tasks, a safe last point and a target for one projection.
 struct RandomProjection {
   double p = 0, q = 0;
   std::vector<ProjectionTask> tasks;
-  Eigen::MatrixXd last_basis, last_coefficients, target_basis, target_coefficients;
+  Knowledge last, target;
 };
 
 struct ProjectionSize {
@@ -102,9 +112,9 @@ struct ProjectionSize {
 /// A new target, mostly near the last point, sometimes up to 1e6 away.
 inline void draw_target(Draws& draws, RandomProjection& r) {
   const double far = draws.chance(0.2) ? draws.power(1.0, 1e6) : draws.power(1e-6, 1.0);
-  r.target_basis = r.last_basis + far * draws.normals(r.last_basis.rows(), r.last_basis.cols());
-  r.target_coefficients = r.last_coefficients + far * draws.normals(r.last_coefficients.rows(),
-                                                                    r.last_coefficients.cols());
+  r.target = r.last;
+  r.target.basis += far * draws.normals(r.last.parameters(), r.last.basis_size());
+  r.target.coefficients += far * draws.normals(r.last.basis_size(), r.last.tasks());
 }
 
 inline RandomProjection random_projection(Draws& draws, const ProjectionSize& limit) {
@@ -118,16 +128,17 @@ inline RandomProjection random_projection(Draws& draws, const ProjectionSize& li
   for (int t = 0; t < count; ++t) {
     r.tasks.push_back(random_task(draws, draws.integer(0, limit.m), d, random_kind(draws)));
   }
-  r.last_basis = random_basis(draws, d, k, r.p, r.q);
-  r.last_coefficients = draws.power(1e-3, 1.0) * draws.normals(k, count);
+  r.last.basis = random_basis(draws, d, k, r.p, r.q);
+  r.last.coefficients = draws.power(1e-3, 1.0) * draws.normals(k, count);
+  r.last.anchors = anchors_of(r.tasks, d);
   TaskVerifier verifier;
   for (int t = 0; t < count; ++t) {  // strictly safe, often near the boundary
-    const auto column = r.last_coefficients.col(t);
+    const auto column = r.last.coefficients.col(t);
     while (!verifier
-                .margin(r.tasks[static_cast<std::size_t>(t)], r.last_basis,
-                        rounded_up_length(r.last_basis), column)
+                .margin(r.tasks[static_cast<std::size_t>(t)], r.last.basis,
+                        rounded_up_length(r.last.basis), column)
                 .safe()) {
-      r.last_coefficients.col(t) *= 0.8;
+      r.last.coefficients.col(t) *= 0.8;
     }
   }
   draw_target(draws, r);
@@ -136,10 +147,9 @@ inline RandomProjection random_projection(Draws& draws, const ProjectionSize& li
 
 /// How many tasks are unsafe, plus 1 if the spectrum is, in extended precision (64 bits), computed
 /// here without anything of the projection's own.
-inline int unsafe_count(const RandomProjection& r, const Eigen::MatrixXd& basis,
-                        const Eigen::MatrixXd& coefficients) {
+inline int unsafe_count(const RandomProjection& r, const Knowledge& knowledge) {
   using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  const Wide wide = basis.cast<long double>();
+  const Wide wide = knowledge.basis.cast<long double>();
   const Wide gram = wide.transpose() * wide;
   const Eigen::SelfAdjointEigenSolver<Wide> spectrum(gram, Eigen::EigenvaluesOnly);
   const bool inside = spectrum.eigenvalues()[0] >= static_cast<long double>(r.p) &&
@@ -147,8 +157,9 @@ inline int unsafe_count(const RandomProjection& r, const Eigen::MatrixXd& basis,
   int count = inside ? 0 : 1;
   for (std::size_t t = 0; t < r.tasks.size(); ++t) {
     const ProjectionTask& task = r.tasks[t];
-    const Wide policy = task.anchor().cast<long double>() +
-                        wide * coefficients.col(static_cast<Eigen::Index>(t)).cast<long double>();
+    const Wide policy =
+        task.anchor().cast<long double>() +
+        wide * knowledge.coefficients.col(static_cast<Eigen::Index>(t)).cast<long double>();
     const Wide slack = task.limits().cast<long double>() - task.rows().cast<long double>() * policy;
     const bool safe =
         (slack.array() >= 0).all() && slack.norm() <= static_cast<long double>(task.slack_limit());

@@ -10,7 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <variant>
 
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -167,13 +170,15 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
 
 inline void scalar_rollout(const Task& task, const GaussianPolicy& policy,
                            const RolloutSettings& settings, Trajectories& out) {
-  if (const auto* mass = std::get_if<MassSpring>(&task.system)) {
-    scalar_rollout(ScalarMassSpring{*mass}, task, policy, settings, out);
-  } else if (const auto* cart = std::get_if<CartPole>(&task.system)) {
-    scalar_rollout(ScalarCartPole{*cart}, task, policy, settings, out);
-  } else {
-    scalar_rollout(ScalarQuadrotor{std::get<Quadrotor>(task.system)}, task, policy, settings, out);
-  }
+  const auto run = [&](const auto& system) { scalar_rollout(system, task, policy, settings, out); };
+  // A new built-in system needs its equations a second time, above.
+  std::visit(Overloaded{[&](const MassSpring& s) { run(ScalarMassSpring{s}); },
+                        [&](const CartPole& s) { run(ScalarCartPole{s}); },
+                        [&](const Quadrotor& s) { run(ScalarQuadrotor{s}); },
+                        [](const CustomSystemPointer&) {
+                          throw InvalidInput("system", "custom", "must be a built-in system");
+                        }},
+             task.system);
 }
 
 }  // namespace lifeguard::test_support

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
@@ -15,13 +16,17 @@ inline constexpr std::array kIntegrators = {
 
 /// One task of each built-in system, so that a property can be tested on all of them.
 inline std::vector<Task> built_in_tasks() {
-  return {make_task("mass", MassSpring{}), make_task("cart-pole", CartPole{}),
-          make_task("quadrotor", Quadrotor{})};
+  std::vector<Task> tasks;
+  BuiltInSystems::for_each(
+      [&]<class S>() { tasks.push_back(make_task(std::string(S::kName), S{})); });
+  return tasks;
 }
 
 inline std::vector<Family> built_in_families() {
   std::vector<Family> families;
-  for (const std::string& name : family_names()) families.push_back(family_by_name(name));
+  BuiltInSystems::for_each([&]<class S>() {
+    for (Family& family : S::families()) families.push_back(std::move(family));
+  });
   return families;
 }
 

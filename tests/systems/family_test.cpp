@@ -76,7 +76,7 @@ TEST(Family, ATaskIsAPureFunctionOfSeedAndIndex) {
 TEST(Family, ParametersWithoutARangeAreNominal) {
   Family family = quadrotor_family();
   family.ranges.resize(1);
-  parameter(family.nominal, "mass_kilograms") = 0.8;
+  set_parameter(family.nominal, "mass_kilograms", 0.8);
   const Task task = family.draw(1, 2);
   for (const std::string& name : parameter_names(family.nominal)) {
     if (name == family.ranges[0].parameter) {
@@ -100,7 +100,7 @@ TEST(Family, EveryParameterCanBeReadAndWrittenByName) {
   for (const Task& task : test_support::built_in_tasks()) {
     System system = task.system;
     double value = 10;
-    for (const std::string& name : parameter_names(system)) parameter(system, name) = value++;
+    for (const std::string& name : parameter_names(system)) set_parameter(system, name, value++);
     value = 10;
     for (const std::string& name : parameter_names(system)) {
       EXPECT_EQ(parameter(static_cast<const System&>(system), name), value++);
@@ -183,7 +183,7 @@ TEST(FamilyInput, NegativeMass) {
   family.ranges[2].low = -1;
   expect_invalid([&] { family.validate(); }, "mass_kilograms", "-1", "greater than 0");
   family = quadrotor_family();
-  parameter(family.nominal, "mass_kilograms") = -0.5;
+  set_parameter(family.nominal, "mass_kilograms", -0.5);
   expect_invalid([&] { family.draw(0, 0); }, "mass_kilograms", "-0.5", "greater than 0");
 }
 

@@ -99,7 +99,7 @@ TEST(TaskInput, EveryParameterOfEverySystemRefusesNanInfinityAndMinusOne) {
     for (const std::string& name : parameter_names(good.system)) {
       for (const double bad : {kNan, kInfinity, -1.0}) {
         Task task = good;
-        parameter(task.system, name) = bad;
+        set_parameter(task.system, name, bad);
         const std::string value = std::isnan(bad) ? "nan" : bad > 0 ? "inf" : "-1";
         expect_invalid([&] { task.validate(); }, name, value, "must be finite and");
       }

@@ -103,7 +103,7 @@ TEST(Divergence, ParametersAtTheEndsOfTheRangeOfDoubles) {
         for (const auto integrator : test_support::kIntegrators) {
           Task task = base;
           task.settings.integrator = integrator;
-          parameter(task.system, name) = extreme;
+          set_parameter(task.system, name, extreme);
           const GaussianPolicy policy(lqr_gains(base), base.settings.sigma);
           const Trajectories batch = rollout(task, policy, {.trajectories = 5, .steps = 10});
           EXPECT_TRUE(well_formed(batch, task.settings.failure_cost)) << name << ' ' << extreme;

@@ -9,12 +9,12 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
+#include "tests/support/tasks.hpp"
 
 namespace lifeguard::threads_test {
 
 TEST(Threads, ChunksOfOneBatchDoNotTouchEachOther) {
-  for (const Task& task : {make_task("mass", MassSpring{}), make_task("cart", CartPole{}),
-                           make_task("quadrotor", Quadrotor{})}) {
+  for (const Task& task : test_support::built_in_tasks()) {
     const GaussianPolicy policy(lqr_gains(task), task.settings.sigma);
     RolloutSettings settings;
     settings.trajectories = 5 * kKernelChunk - 3;

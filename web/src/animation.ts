@@ -1,13 +1,13 @@
 // The chosen task's system under its first and its last policy, side by side, from the same start.
 
-import type { Run, Task } from "./data";
+import type { Run, Signal, Task } from "./data";
 import { Choice, h, svg } from "./elements";
 import { QuadrotorScene } from "./quadrotor";
 
-/** Draws one frame: the positions of the system relative to its goal. */
+/** Draws frame `index` of a flight, whose frames are the drawn signals relative to the goal. */
 interface Scene {
   readonly element: Element;
-  draw(frame: number[]): void;
+  draw(frame: number[], index: number, flight: number[][]): void;
 }
 
 const kWidth = 320;
@@ -63,17 +63,55 @@ class CartPoleScene implements Scene {
   }
 }
 
-function sceneFor(system: string, reach: number): Scene {
-  if (system === "mass-spring") return new MassScene(reach);
-  if (system === "cart-pole") return new CartPoleScene(reach);
-  return new QuadrotorScene(2 * kWidth, 2 * kHeight);
+const unitOf = (signal: Signal): string => (signal.unit === "1" ? "" : signal.unit);
+
+/** Any system: each of its signals over time, the goal dashed, and a line at the present. */
+class SignalScene implements Scene {
+  readonly element = drawing();
+  private readonly lines: SVGElement[];
+  private readonly now = svg("line", { y1: 0, y2: kHeight, class: "now" });
+  private shown: number[][] | null = null;
+
+  constructor(signals: Signal[], private readonly reaches: number[], private readonly frames: number) {
+    const band = kHeight / signals.length;
+    this.lines = signals.map(() => svg("polyline", { class: "signal" }));
+    signals.forEach((signal, i) => {
+      const label = svg("text", { x: 8, y: (band * i + 12).toFixed(2), class: "label" });
+      label.textContent = unitOf(signal) ? `${signal.name} (${unitOf(signal)})` : signal.name;
+      const middle = (band * (i + 0.5)).toFixed(2);
+      this.element.append(svg("line", { x1: 0, x2: kWidth, y1: middle, y2: middle, class: "goal" }), this.lines[i], label);
+    });
+    this.element.append(this.now);
+  }
+  draw(_frame: number[], index: number, flight: number[][]): void {
+    if (flight !== this.shown) {
+      this.shown = flight;
+      const band = kHeight / this.lines.length;
+      this.lines.forEach((line, i) => {
+        const y = (value: number): number => band * (i + 0.5) - (0.45 * band * value) / this.reaches[i];
+        line.setAttribute("points", flight.map((frame, k) => `${this.x(k)},${y(frame[i]).toFixed(2)}`).join(" "));
+      });
+    }
+    this.now.setAttribute("x1", this.x(index));
+    this.now.setAttribute("x2", this.x(index));
+  }
+  private x(index: number): string {
+    return ((kWidth * index) / Math.max(1, this.frames - 1)).toFixed(2);
+  }
 }
 
-const kUnits: Record<string, string[]> = {
-  "mass-spring": ["m"],
-  "cart-pole": ["m", "rad"],
-  quadrotor: ["rad roll", "rad pitch", "rad yaw"],
+/** The drawings by the name that a system gives. `reach` is how far its first signal goes. */
+const kDrawings: Record<string, (reach: number) => Scene> = {
+  "mass-spring": (reach) => new MassScene(reach),
+  "cart-pole": (reach) => new CartPoleScene(reach),
+  "quadrotor": () => new QuadrotorScene(2 * kWidth, 2 * kHeight),
 };
+
+/** The drawing that the run's system names; its signals over time if there is none of that name. */
+function sceneFor(run: Run, reaches: number[], frames: number): Scene {
+  if (Object.hasOwn(kDrawings, run.drawing)) return kDrawings[run.drawing](reaches[0]);
+  return new SignalScene(run.signals, reaches, frames);
+}
 
 class Panel {
   readonly place = h("div", { class: "stage" });
@@ -89,14 +127,15 @@ class Panel {
     this.scene = scene;
     this.place.replaceChildren(scene.element);
   }
-  draw(start: number, frame: number, units: string[]): void {
+  draw(start: number, frame: number, signals: Signal[]): void {
     const frames = this.flights[start] ?? [];
     if (frames.length === 0) return;
     const ended = frame >= frames.length;
-    const positions = frames[Math.min(frame, frames.length - 1)];
-    this.scene?.draw(positions);
+    const index = Math.min(frame, frames.length - 1);
+    this.scene?.draw(frames[index], index, frames);
     this.place.classList.toggle("failed", ended);
-    this.readout.textContent = ended ? "failed" : positions.map((p, i) => `${p.toFixed(3)} ${units[i]}`).join("  ");
+    const text = (value: number, i: number): string => `${signals[i].name} ${value.toFixed(3)} ${unitOf(signals[i])}`.trimEnd();
+    this.readout.textContent = ended ? "failed" : frames[index].map(text).join("  ");
   }
 }
 
@@ -138,13 +177,14 @@ export class AnimationView {
     this.run = run;
     [this.panels[0].flights, this.panels[1].flights] = [task.first_flights, task.last_flights];
     const all = [...task.first_flights, ...task.last_flights];
-    const reach = Math.max(1e-6, ...all.flat().map((positions) => Math.abs(positions[0])));
-    const key = `${run.system} ${reach}`;
+    const reaches = run.signals.map((_, i) => Math.max(1e-6, ...all.flat().map((frame) => Math.abs(frame[i]))));
+    const frames = Math.max(1, ...all.map((flight) => flight.length));
+    const key = [run.system, ...reaches, frames].join(" ");
     if (key !== this.key) {
       this.key = key;
-      for (const panel of this.panels) panel.setScene(sceneFor(run.system, reach));
+      for (const panel of this.panels) panel.setScene(sceneFor(run, reaches, frames));
     }
-    this.slider.max = String(Math.max(1, ...all.map((frames) => frames.length)) - 1);
+    this.slider.max = String(frames - 1);
     this.draw();
   }
 
@@ -175,6 +215,6 @@ export class AnimationView {
     const frame = Math.min(this.frame, Number(this.slider.max));
     this.slider.value = String(frame);
     this.clock.textContent = `${(frame * this.run.frame_seconds).toFixed(2)} s`;
-    for (const panel of this.panels) panel.draw(this.start.index, frame, kUnits[this.run.system] ?? []);
+    for (const panel of this.panels) panel.draw(this.start.index, frame, this.run.signals);
   }
 }

@@ -1,43 +1,108 @@
 // The report as `lifeguard report --json` prints it; docs/report.md describes it.
 
-/** A curve: "rounds", and further arrays of the same length. */
-export interface CostCurve {
-  rounds: number[];
-  mean: number[];
-  mean_ci95: (number | null)[];
+/** A number that is not finite is null. */
+type Numbers = (number | null)[];
+
+/** Colours by name, on a light and on a dark ground. */
+export type Palette = Record<string, { light: string; dark: string }>;
+
+export interface LineStyle {
+  colour: string;
+  dash?: string;
+  width: number;
+  opacity?: number;
 }
-export interface RegretCurve {
+/** Numbers over rounds: one row for each round. */
+export interface Table {
+  name?: string;
+  heads?: string[];
   rounds: number[];
-  surrogate: (number | null)[];
-  surrogate_ci95: (number | null)[];
-  true_cost: (number | null)[];
-  true_cost_ci95: (number | null)[];
+  values: Numbers[];
 }
-export interface VectorCurve {
-  rounds: number[];
-  values: number[][];
+/** A column of a table over its rounds; in a plane the two columns of the axes that are shown, and on to a mark. */
+export interface Line extends LineStyle {
+  name: string;
+  legend?: string;
+  table: number;
+  column: number;
+  half?: number;
+  to_mark?: number;
 }
-export interface SafeSet {
-  names: string[];
-  coefficients: number[][];
-  limits: number[];
-  slack_limit: number | null;
+export interface Rule extends LineStyle {
+  value: number;
+  label?: string;
+  legend?: string;
+}
+export interface Mark {
+  name: string;
+  label?: string;
+  side?: "right" | "left" | "above" | "below";
+  legend?: string;
+  shape: "dot" | "ring" | "cross";
+  colour: string;
+  at: number[];
+}
+/** Axes to choose from, and what is seen of each. */
+export interface Plane {
+  axes: string[];
+  across: number;
+  up: number;
+  view: [number, number][];
+}
+/** The points p with rows (p - at) ≤ margins. */
+export interface Region {
+  legend?: string;
+  colour: string;
+  rows: number[][];
+  margins: number[];
+  at: number[];
+}
+export interface Cells {
+  rows: string[];
+  columns: string[];
+  values: Numbers[];
+  below: string;
+  above: string;
+}
+export type Scale = "linear" | "log_y" | "log_xy";
+/** All that a chart is; lifeguard/report/chart.hpp says more. */
+export interface ChartDescription {
+  name: string;
+  /** The method whose run it shows, and the task; left out: all of them. */
+  run?: string;
+  task?: number;
+  title: string;
+  note: string;
+  x?: string;
+  y?: string;
+  scales: Scale[];
+  tables?: Table[];
+  rules?: Rule[];
+  lines?: Line[];
+  marks?: Mark[];
+  region?: Region;
+  plane?: Plane;
+  cells?: Cells;
+}
+
+export interface Signal {
+  name: string;
+  /** "1" for a pure number, "" if it is not known. */
+  unit: string;
 }
 export interface Task {
   name: string;
-  safe_set?: SafeSet;
-  lqr?: number[];
   policy: number[];
-  path: VectorCurve;
-  /** [start][frame][position], relative to the goal. */
+  /** [start][frame][signal], relative to the goal. */
   first_flights?: number[][][];
   last_flights?: number[][][];
 }
 export interface Method {
   name: string;
   seeds: number;
-  cost: CostCurve;
-  regret?: RegretCurve;
+  first_cost?: number;
+  last_cost?: number;
+  last_cost_ci95?: number | null;
 }
 export interface RunEntry {
   file: string;
@@ -60,23 +125,21 @@ export interface RunEntry {
 /** A run with details: the first seed of its method. */
 export interface Run extends RunEntry {
   system: string;
+  /** The name of the drawing of the system; one that is not known is drawn as signals over time. */
+  drawing: string;
+  /** What a frame of a flight holds. */
+  signals: Signal[];
   parameters: string[];
   frame_seconds: number;
   settings: Record<string, string>;
   tasks: Task[];
-  margins?: VectorCurve;
-  spectrum?: VectorCurve & { p: number; q: number };
-  coefficients: {
-    of: "coefficients" | "policies";
-    tasks: number[][];
-    principal: { shares: number[]; places: number[][] };
-  };
 }
 export interface Experiment {
   name: string;
   family: string;
   methods: Method[];
   runs: (RunEntry | Run)[];
+  charts: ChartDescription[];
 }
 export interface Claim {
   claim: string;
@@ -88,6 +151,7 @@ export interface Report {
   version: string;
   /** Only what came after this round. */
   since?: number;
+  palette: Palette;
   experiments: Experiment[];
   claims?: Claim[];
 }
@@ -95,35 +159,46 @@ export interface Report {
 export const hasDetails = (run: RunEntry | Run): run is Run => "tasks" in run;
 
 const kMaxPoints = 1200;
-type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** `known`, brought up to date by what the server says came after it. */
-export function merge(known: unknown, news: unknown): unknown {
-  if (Array.isArray(known) && Array.isArray(news) && isObject(news[0])) {
-    return news.map((item, i) => (i < known.length ? merge(known[i], item) : item));
-  }
-  if (!isObject(known) || !isObject(news)) return news;
-  const result: Json = { ...known };
-  const isCurve = goesOn(known.rounds, news.rounds);
-  for (const [key, value] of Object.entries(news)) {
-    result[key] =
-      isCurve && Array.isArray(value)
-        ? thin([...((known[key] as unknown[] | undefined) ?? []), ...value])
-        : merge(known[key], value);
-  }
-  return result;
+/** `known`, brought up to date by what the server says came after it: new rows are added, the rest is replaced. */
+export function merge(known: Report, news: Report): Report {
+  return { ...known, ...news, experiments: news.experiments.map((one, i) => mergeExperiment(known.experiments[i], one)) };
 }
 
-/** Whether a curve goes on after the known one; a curve that begins earlier replaces it. */
-function goesOn(known: unknown, news: unknown): boolean {
-  if (!Array.isArray(known) || !Array.isArray(news)) return false;
-  return known.length === 0 || news.length === 0 || news[0] > known[known.length - 1];
+function mergeExperiment(known: Experiment | undefined, news: Experiment): Experiment {
+  if (!known) return news;
+  const sameChart = (a: ChartDescription, b: ChartDescription) => a.name === b.name && a.run === b.run && a.task === b.task;
+  return {
+    ...news,
+    runs: news.runs.map((run, i) => mergeRun(known.runs[i], run)),
+    charts: news.charts.map((chart) => mergeChart(known.charts.find((other) => sameChart(other, chart)), chart)),
+  };
 }
 
-/** Half the points of a curve that has become long; the last one stays. */
-function thin(values: unknown[]): unknown[] {
-  if (values.length <= kMaxPoints) return values;
-  return values.filter((_, i) => (values.length - 1 - i) % 2 === 0);
+function mergeRun(known: RunEntry | Run | undefined, news: RunEntry | Run): RunEntry | Run {
+  if (!known || !hasDetails(known) || !hasDetails(news)) return news;
+  return { ...known, ...news, tasks: news.tasks.map((task, t) => ({ ...known.tasks[t], ...task })) };
+}
+
+function mergeChart(known: ChartDescription | undefined, news: ChartDescription): ChartDescription {
+  if (!known) return news;
+  return {
+    ...news,
+    ...(news.tables && { tables: news.tables.map((table, i) => mergeTable(known.tables?.[i], table)) }),
+    ...(news.plane && { plane: { ...known.plane, ...news.plane } }),
+    ...(news.region && { region: { ...known.region, ...news.region } }),
+  };
+}
+
+/** Rows that come after the known ones are added to them; a table that begins earlier replaces them. */
+function mergeTable(known: Table | undefined, news: Table): Table {
+  const last = known?.rounds.at(-1);
+  if (!known || last === undefined || (news.rounds.length > 0 && news.rounds[0] <= last)) return news;
+  return { ...news, rounds: thin([...known.rounds, ...news.rounds]), values: thin([...known.values, ...news.values]) };
+}
+
+/** Half the rows of a table that has become long; the last one stays. */
+function thin<T>(rows: T[]): T[] {
+  if (rows.length <= kMaxPoints) return rows;
+  return rows.filter((_, i) => (rows.length - 1 - i) % 2 === 0);
 }

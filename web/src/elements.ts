@@ -41,14 +41,16 @@ export class Choice {
   set index(value: number) {
     this.select.selectedIndex = value;
   }
-  setOptions(names: string[]): void {
+  /** Whether they are others than before. */
+  setOptions(names: string[]): boolean {
     const options = names.join("\n");
-    if (options === this.options) return;
+    if (options === this.options) return false;
     const kept = names.indexOf(this.select.value);
     this.options = options;
     this.select.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     this.select.selectedIndex = Math.max(0, kept);
     this.element.hidden = names.length === 0;
+    return true;
   }
 }
 

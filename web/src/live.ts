@@ -5,6 +5,8 @@ import { h } from "./elements";
 
 interface RunState {
   name: string;
+  /** Why its file cannot be read; then nothing else is known of it. */
+  problem?: string;
   experiment: string;
   method: string;
   seed: number;
@@ -44,11 +46,12 @@ export function startLive(
     const answer = await api("api/runs");
     if (!answer.ok) throw new Error(await answer.text());
     const { runs } = (await answer.json()) as { runs: RunState[] };
-    chosen ??= runs[0]?.name ?? null;
+    chosen ??= (runs.find((run) => !run.problem) ?? runs[0])?.name ?? null;
     if (runs.length > 1) {
       const link = (name: string, text: string) =>
         h("a", { href: pageOf(name), "aria-current": name === chosen ? "page" : "false" }, text);
-      const state = (run: RunState) => (run.finished ? "" : ` (${run.rounds_done} of ${run.rounds_planned})`);
+      const state = (run: RunState) =>
+        run.problem ? " (cannot be read)" : run.finished ? "" : ` (${run.rounds_done} of ${run.rounds_planned})`;
       const links = runs.map((run) => link(run.name, run.name.replace(/\.run$/, "") + state(run)));
       const focused = document.activeElement?.textContent;
       list.replaceChildren(link(kAll, "all together"), ...links);
@@ -64,19 +67,28 @@ export function startLive(
       return;
     }
     const state = runs.find((run) => run.name === chosen);
+    if (state?.problem) {
+      say(state.problem);
+      return;
+    }
+    const readable = runs.filter((run) => !run.problem);
+    if (readable.length === 0) {
+      say(`No run in ${folder.name} can be read.`);
+      return;
+    }
     // What changes is where the runs are; all together have no common round to go on from.
-    const now = state ? `${state.rounds_done} ${state.finished}` : runs.map((r) => r.rounds_done).join();
+    const now = state ? `${state.rounds_done} ${state.finished}` : readable.map((r) => r.rounds_done).join();
     if (now !== tag) {
       const since = state && report ? report.experiments[0].runs[0].rounds_done : -1;
       const answer = await api(chosen === kAll ? "api/report" : `api/report?run=${encodeURIComponent(chosen)}&since=${since}`);
       if (!answer.ok) throw new Error(await answer.text());
       const news = (await answer.json()) as Report;
-      report = news.since === undefined ? news : (merge(report, news) as Report);
+      report = report && news.since !== undefined ? merge(report, news) : news;
       tag = now;
       show(report);
     }
-    const running = state ? !state.finished : runs.some((run) => !run.finished);
-    const round = state ? `round ${state.rounds_done} of ${state.rounds_planned}` : `${runs.length} runs`;
+    const running = state ? !state.finished : readable.some((run) => !run.finished);
+    const round = state ? `round ${state.rounds_done} of ${state.rounds_planned}` : `${readable.length} runs`;
     say(`${round}, ${running ? "running" : "finished"}`);
   };
 

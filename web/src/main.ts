@@ -1,13 +1,13 @@
 // The page: puts the views together, for a report in a file or live from `lifeguard serve`.
 
 import { AnimationView } from "./animation";
-import { charts } from "./chart";
-import { CoefficientsView } from "./coefficients";
-import { CostView, MarginView, RegretView, SpectrumView } from "./curves";
-import { hasDetails, type Claim, type Experiment, type Report, type Run } from "./data";
+import { ChartCard, charts, usePalette } from "./chart";
+import { hasDetails, type ChartDescription, type Claim, type Experiment, type Report, type Run } from "./data";
 import { Choice, h, short, table } from "./elements";
 import { startLive } from "./live";
-import { RegionView } from "./region";
+
+/** One row of charts, then how it moves, then the others. */
+const kChartsBeforeAnimation = 2;
 
 class Page {
   private readonly experiment = new Choice("Experiment", () => this.refresh());
@@ -17,29 +17,20 @@ class Page {
   private readonly methods = h("div", { class: "scroll", tabindex: 0 });
   private readonly claims = h("section", { class: "card wide", "data-chart": "claims" });
   private readonly settings = h("section", { class: "card wide", "data-chart": "settings" });
-  private readonly views = {
-    cost: new CostView(),
-    region: new RegionView(),
-    margins: new MarginView(),
-    regret: new RegretView(),
-    spectrum: new SpectrumView(),
-    coefficients: new CoefficientsView(),
-    animation: new AnimationView(),
-  };
+  private readonly cards = new Map<string, ChartCard>();
+  private readonly animation = new AnimationView();
   private readonly title = h("h1");
   private settingsOf = "";
   report: Report | null = null;
 
   constructor(root: HTMLElement) {
     const toolbar = h("div", { class: "toolbar" }, this.experiment.element, this.run.element, this.task.element);
-    const { cost, region, margins, regret, spectrum, coefficients, animation } = this.views;
     root.append(
       h("header", {}, this.title, this.status, toolbar),
       h(
         "main",
         {},
         h("section", { class: "card wide", "data-chart": "methods" }, h("h2", {}, "Methods"), this.methods),
-        ...[cost, region, animation, margins, regret, spectrum, coefficients].flatMap((view) => view.elements),
         this.claims,
         this.settings,
       ),
@@ -47,6 +38,7 @@ class Page {
   }
 
   show(report: Report): void {
+    if (this.report?.palette !== report.palette) usePalette(report.palette);
     this.report = report;
     this.experiment.setOptions(report.experiments.map((e) => e.name));
     this.experiment.element.hidden = report.experiments.length < 2;
@@ -66,15 +58,22 @@ class Page {
     this.title.textContent = experiment.name;
     document.title = `${experiment.name} · lifeguard`;
     this.methods.replaceChildren(methodsTable(experiment));
-    this.views.cost.update(experiment);
-    this.views.regret.update(experiment);
-    this.views.region.update(run, this.task.index);
-    this.views.margins.update(run);
-    this.views.spectrum.update(run);
-    this.views.coefficients.update(run);
-    this.views.animation.update(run, this.task.index);
+    this.showCharts(experiment.charts, run.method, this.task.index);
+    this.animation.update(run, this.task.index);
     this.showClaims(this.report.claims ?? []);
     this.showSettings(run);
+  }
+
+  /** Of every kind the chart of the chosen run and task, in the order of the descriptions. */
+  private showCharts(all: ChartDescription[], run: string, task: number): void {
+    const names = [...new Set(all.map((chart) => chart.name))];
+    for (const name of names) if (!this.cards.has(name)) this.cards.set(name, new ChartCard(name));
+    const order = names.map((name) => this.cards.get(name)!.element);
+    order.splice(kChartsBeforeAnimation, 0, ...this.animation.elements);
+    const isPlaced = order.every((element, i) => element.nextElementSibling === (order[i + 1] ?? this.claims));
+    if (!isPlaced) this.claims.before(...order);
+    const isShown = (chart: ChartDescription) => (chart.run ?? run) === run && (chart.task ?? task) === task;
+    for (const [name, card] of this.cards) card.show(all.find((chart) => chart.name === name && isShown(chart)) ?? null);
   }
 
   private showClaims(claims: Claim[]): void {
@@ -106,15 +105,14 @@ function methodsTable(experiment: Experiment): HTMLTableElement {
   const rows = experiment.methods.map((method) => {
     const runs = experiment.runs.filter((run) => run.method === method.name);
     const sum = (pick: (run: Run) => number) => runs.reduce((total, run) => total + pick(run as Run), 0);
-    const { mean, mean_ci95 } = method.cost;
-    const ci = mean_ci95.at(-1);
+    const { first_cost, last_cost, last_cost_ci95: ci } = method;
     const margins = runs.map((run) => run.least_margin).filter((m) => m !== undefined);
     return [
       method.name,
       runs.map((run) => run.seed).join(", "),
       `${runs[0].rounds_done} of ${runs[0].rounds_planned}`,
-      short(mean[0]),
-      short(mean.at(-1)) + (ci == null ? "" : ` ± ${short(ci)}`),
+      short(first_cost),
+      short(last_cost) + (ci == null ? "" : ` ± ${short(ci)}`),
       margins.length ? short(Math.min(...margins)) : "–",
       margins.length ? `${sum((run) => run.unsafe_policies)} of ${sum((run) => run.policies)}` : "–",
       `${sum((run) => run.rollout_seconds + run.learn_seconds).toFixed(2)} s`,

@@ -1,9 +1,9 @@
 // The report of small real runs: every chart is there, and shows what `report --json` says.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { configuration, launch, lifeguard, open, reportOf, temporary } from "./support.mjs";
+import { chartOf, configuration, launch, lifeguard, open, reportOf, rowsOfTables, temporary } from "./support.mjs";
 
 const folder = temporary();
 const file = (name) => join(folder, name);
@@ -46,71 +46,114 @@ function assertClose(found, expected, scale) {
   found.forEach((point, i) => point.forEach((value, k) => assert.ok(Math.abs(value - expected[i][k]) < 2e-3 * scale[k], `${i}: ${point} is not ${expected[i]}`)));
 }
 
-test("the numbers of every chart are those of the report", async () => {
+test("every chart of the report is there, with its title, its meaning and its numbers", async () => {
   const page = await open(browser, url("report.html"));
-  const methods = report.experiments[0].methods;
-  assert.deepEqual(
-    await rowsOf(page, "cost"),
-    methods.flatMap((m) => m.cost.rounds.map((round, i) => [m.name, round, m.cost.mean[i], m.cost.mean_ci95[i]])),
-  );
-  assert.ok(methods[0].cost.mean_ci95.every((half) => half >= 0));
-  assert.deepEqual(
-    await rowsOf(page, "regret"),
-    methods.flatMap((m) => m.regret.rounds.map((round, i) => [m.name, round, m.regret.surrogate[i], m.regret.surrogate_ci95[i]])),
-  );
-  assert.deepEqual(await rowsOf(page, "margins"), run.margins.rounds.map((round, i) => [round, ...run.margins.values[i]]));
-  assert.deepEqual(await rowsOf(page, "spectrum"), run.spectrum.rounds.map((round, i) => [round, ...run.spectrum.values[i]]));
-  assert.deepEqual(await rowsOf(page, "region"), run.tasks[0].path.rounds.map((round, i) => [round, ...run.tasks[0].path.values[i]]));
-  assert.deepEqual(await rowsOf(page, "coefficients"), run.tasks.map((task, t) => [task.name, ...run.coefficients.tasks[t]]));
-  assert.deepEqual(await rowsOf(page, "resemblance"), run.tasks.map((task, t) => [task.name, ...run.coefficients.principal.places[t]]));
+  const shown = report.experiments[0].charts.filter((chart) => (chart.run ?? "learner") === "learner" && (chart.task ?? 0) === 0);
+  const names = await page.locator("figure[data-chart]:visible").evaluateAll((all) => all.map((figure) => figure.dataset.chart));
+  assert.deepEqual(names.filter((name) => name !== "animation"), shown.map((chart) => chart.name));
+  assert.ok(shown.length >= 8);
+  for (const chart of shown) {
+    const card = page.locator(`[data-chart=${chart.name}]`);
+    assert.equal(await card.locator("h2").innerText(), chart.title);
+    assert.equal(await card.locator("figcaption").textContent(), chart.note);
+    const entries = [chart.region, ...(chart.rules ?? []), ...(chart.lines ?? []), ...(chart.marks ?? [])].map((one) => one?.legend).filter(Boolean);
+    if (!chart.cells) assert.deepEqual(await card.locator(".legend li").allInnerTexts(), entries);
+    assert.equal(await card.getByLabel("logarithmic").isVisible(), chart.scales.length > 1);
+  }
+  for (const [name, run] of [["cost"], ["regret-losses"], ["regret-cost"], ["margins", "learner"], ["spectrum", "learner"]]) {
+    const rows = rowsOfTables(chartOf(report, name, run));
+    assert.ok(rows.length >= 5, name);
+    assert.deepEqual(await rowsOf(page, name), rows, name);
+  }
+  const path = chartOf(report, "safe-region", "learner", 0).tables[0];
+  assert.deepEqual(await rowsOf(page, "safe-region"), path.rounds.map((round, i) => [round, ...path.values[i]]));
+  const { cells } = chartOf(report, "coefficients", "learner");
+  assert.deepEqual(await rowsOf(page, "coefficients"), cells.values.map((values, t) => [run.tasks[t].name, ...values]));
+  assert.deepEqual(await rowsOf(page, "resemblance"), chartOf(report, "resemblance", "learner").marks.map((mark) => [mark.name, ...mark.at]));
   assert.match(await page.textContent("[data-chart=settings]"), /learner, seed 0, lifeguard \d/);
-  const cells = await page.locator("[data-chart=methods] tbody tr").allInnerTexts();
-  assert.equal(cells.length, 2);
-  assert.match(cells[0], /^learner\s+0, 1\s+30 of 30/);
-  assert.equal(await page.locator("[data-chart=regret]").isVisible(), report.experiments[0].methods.some((m) => m.regret));
+  const lines = await page.locator("[data-chart=methods] tbody tr").allInnerTexts();
+  assert.equal(lines.length, 2);
+  assert.match(lines[0], /^learner\s+0, 1\s+30 of 30/);
   assert.deepEqual(page.errors, []);
   assert.deepEqual(page.requests.filter((address) => !address.startsWith("file:") && !address.startsWith("data:")), []);
 });
 
+/** The points of a line of a description over rounds. */
+const pointsOf = (chart, line) => chart.tables[line.table].rounds.map((round, i) => [round, chart.tables[line.table].values[i][line.column]]);
+
 test("the lines are drawn where the numbers say", async () => {
   const page = await open(browser, url("report.html"));
-  const { rounds, mean } = report.experiments[0].methods[0].cost;
-  assertClose(await drawnLine(page, "cost", "var(--c1)"), rounds.map((round, i) => [round, mean[i]]), [30, Math.max(...mean)]);
-  const last = run.margins.values.at(-1);
-  const worst = last.indexOf(Math.min(...last));
-  const largest = Math.max(...run.margins.values.flat());
-  assertClose(await drawnLine(page, "margins", "var(--c2)"), run.margins.rounds.map((round, i) => [round, run.margins.values[i][worst]]), [30, largest]);
-  const intervals = await page.locator('[data-chart=cost] g[aria-label="area"] path').count();
-  assert.equal(intervals, 2);
+  for (const [name, run] of [["cost"], ["margins", "learner"], ["regret-cost"]]) {
+    const chart = chartOf(report, name, run);
+    for (const line of chart.lines.filter((one) => one.colour !== "grey" || name !== "margins")) {
+      const points = pointsOf(chart, line);
+      const scale = [30, Math.max(...chart.lines.flatMap((one) => pointsOf(chart, one).map((p) => Math.abs(p[1]))))];
+      assertClose(await drawnLine(page, name, `var(--chart-${line.colour})`), points, scale);
+    }
+  }
+  assert.equal(await page.locator('[data-chart=cost] g[aria-label="area"] path').count(), 2);
+  // Logarithmic: the same numbers, where they are positive.
+  await page.locator("[data-chart=regret-cost]").getByLabel("logarithmic").check();
+  const scales = await page.evaluate(() => ["x", "y"].map((axis) => window.lifeguard.charts["regret-cost"].plot.scale(axis).type));
+  assert.deepEqual(scales, ["log", "log"]);
+  const chart = chartOf(report, "regret-cost");
+  const points = pointsOf(chart, chart.lines[0]).filter((p) => p[1] > 0);
+  assert.ok(points.length > 3);
+  assertClose(await drawnLine(page, "regret-cost", `var(--chart-${chart.lines[0].colour})`), points, [1, 1]);
+});
+
+test("the page and the figures draw with the same colours and dashes", async () => {
+  lifeguard("figures", ...runs, "-o", file("figures"), "--svg-only");
+  const page = await open(browser, url("report.html"));
+  const hex = (rgb) => "#" + rgb.match(/\d+/g).slice(0, 3).map((v) => Number(v).toString(16).padStart(2, "0")).join("");
+  for (const [name, run] of [["cost"], ["regret-cost"], ["margins", "learner"], ["spectrum", "learner"], ["safe-region", "learner"]]) {
+    const svg = readFileSync(file(`figures/small-${run ? `${name}-${run}` : name}.svg`), "utf8");
+    // Lines have round ends; the legend repeats them, so each look counts once.
+    const paths = [...svg.matchAll(/<path d="[^"]*" fill="none" stroke="([^"]*)" stroke-width="[^"]*" stroke-linecap="round"[^>]*>/g)];
+    const figure = new Set(paths.map((path) => `${path[1]} ${path[0].match(/dasharray="([^"]*)"/)?.[1] ?? ""}`.trim()));
+    const drawn = await page.locator(`[data-chart=${name}] .legend path[stroke-linecap=round]`).evaluateAll((all) =>
+      all.map((path) => [getComputedStyle(path).stroke, path.getAttribute("stroke-dasharray") ?? ""]),
+    );
+    for (const [stroke, dash] of drawn) assert.ok(figure.has(`${hex(stroke)} ${dash}`.trim()), `${name}: ${hex(stroke)} ${dash} is not in ${[...figure]}`);
+    assert.ok(drawn.length > 0, name);
+  }
 });
 
 test("the polygon is the safe set, and the path stays inside", async () => {
   const page = await open(browser, url("report.html"));
   for (const t of [0, 2]) {
     await page.locator(".toolbar").getByLabel("Task").selectOption({ index: t });
-    const polygon = JSON.parse(await page.getAttribute("[data-chart=region]", "data-polygon"));
+    const polygon = await page.evaluate(() => window.lifeguard.charts["safe-region"].polygon);
     assert.equal(polygon.length, 4); // limits on two gains are a rectangle
-    const { coefficients, limits } = run.tasks[t].safe_set;
-    const slack = (point) => coefficients.map((row, r) => limits[r] - row[0] * point[0] - row[1] * point[1]);
+    const { region, tables } = chartOf(report, "safe-region", "learner", t);
+    const slack = (point) => region.rows.map((row, r) => region.margins[r] - row[0] * (point[0] - region.at[0]) - row[1] * (point[1] - region.at[1]));
     for (const corner of polygon) {
       const slacks = slack(corner).map(Math.abs).sort((a, b) => a - b);
       assert.ok(slacks[1] < 1e-9, `${corner} is not a corner`);
     }
-    for (const alpha of run.tasks[t].path.values) assert.ok(Math.min(...slack(alpha)) > -1e-4);
+    for (const alpha of tables[0].values) assert.ok(Math.min(...slack(alpha)) > -1e-4);
+    // The figure of the same task has the same rectangle, in its own frame.
+    lifeguard("figures", runs[0], "-o", file("figures"), "--svg-only", "--task", String(t));
+    const svg = readFileSync(file("figures/small-safe-region-learner.svg"), "utf8");
+    const corners = svg.match(/<path d="M([^"]*)Z" [^>]*clip-path/)[1].split("L").map((pair) => pair.split(" ").map(Number));
+    const share = (values) => values.map((v) => (v - values[0]) / (Math.max(...values) - Math.min(...values)));
+    for (const k of [0, 1]) {
+      share(corners.map((c) => (k ? -c[k] : c[k]))).forEach((value, i) => assert.ok(Math.abs(value - share(polygon.map((p) => p[k]))[i]) < 1e-3));
+    }
   }
 });
 
-test("another run, task or scale is chosen with the keyboard", async () => {
+test("another run, task, scale or axis is chosen with the keyboard", async () => {
   const page = await open(browser, url("report.html"));
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.tagName), "SELECT");
   await page.keyboard.press("ArrowDown");
-  const pg = report.experiments[0].runs.find((r) => r.method === "pg" && r.tasks);
-  assert.deepEqual(await rowsOf(page, "margins"), pg.margins.rounds.map((round, i) => [round, ...pg.margins.values[i]]));
+  assert.deepEqual(await rowsOf(page, "margins"), rowsOfTables(chartOf(report, "margins", "pg")));
   assert.equal(await page.locator("[data-chart=spectrum]").isVisible(), false);
   await page.keyboard.press("Tab");
   await page.keyboard.press("ArrowDown");
-  assert.deepEqual(await rowsOf(page, "region"), pg.tasks[1].path.rounds.map((round, i) => [round, ...pg.tasks[1].path.values[i]]));
+  const path = chartOf(report, "safe-region", "pg", 1).tables[0];
+  assert.deepEqual(await rowsOf(page, "safe-region"), path.rounds.map((round, i) => [round, ...path.values[i]]));
   const log = page.locator("[data-chart=cost]").getByLabel("logarithmic");
   await log.focus();
   await page.keyboard.press("Space");
@@ -118,33 +161,41 @@ test("another run, task or scale is chosen with the keyboard", async () => {
   const numbers = page.locator("[data-chart=cost] summary");
   await numbers.focus();
   await page.keyboard.press("Enter");
-  const first = report.experiments[0].methods[0].cost.mean[0];
+  const first = chartOf(report, "cost").tables[0].values[0][0];
   assert.ok((await page.locator("[data-chart=cost] tbody tr").first().innerText()).includes(String(first)));
 });
 
-test("regret has both kinds of axes and √R beside it", async () => {
-  // The rest of the page is that of the real runs.
-  const html = readFileSync(file("report.html"), "utf8");
-  const data = structuredClone(report);
-  const rounds = Array.from({ length: 20 }, (_, i) => i + 1);
-  const none = rounds.map(() => null);
-  for (const method of data.experiments[0].methods) delete method.regret;
-  data.experiments[0].methods[0].regret = {
-    rounds, surrogate: rounds.map((r) => 3 * r ** 0.5), surrogate_ci95: none, true_cost: rounds.map((r) => r ** 0.25), true_cost_ci95: none,
-  };
-  const text = JSON.stringify(data).replaceAll("<", "\\u003c");
-  writeFileSync(file("regret.html"), html.replace(/(id="report-data">)[^<]*/, (_, start) => start + text));
-  const page = await open(browser, url("regret.html"));
-  assert.deepEqual((await rowsOf(page, "regret"))[3], ["learner", 4, 6, null]);
-  assert.equal(await page.evaluate(() => window.lifeguard.charts["regret-log"].plot.scale("x").type), "log");
-  // A regret that is 3 √R lies on the line beside it.
-  const expected = rounds.map((r) => [r, 3 * Math.sqrt(r)]);
-  assertClose(await drawnLine(page, "regret", "var(--c1)"), expected, [20, 14]);
-  assertClose(await drawnLine(page, "regret", "currentColor"), expected, [20, 14]);
-  await page.getByLabel("regret of").selectOption("true cost");
-  assert.deepEqual((await rowsOf(page, "regret"))[15], ["learner", 16, 2, null]);
-  assert.deepEqual(page.errors, []);
+test("what is pointed at says what it is", async () => {
+  const page = await open(browser, url("report.html"));
+  for (const [name, expected] of [["cost", /round \d+: [\d.]+ ± /], ["resemblance", /mass-spring \d/], ["coefficients", /mass-spring \d, entry of s \d: /]]) {
+    const plot = page.locator(`[data-chart=${name}] .plot`);
+    await plot.scrollIntoViewIfNeeded();
+    const target = name === "coefficients" ? plot.locator('g[aria-label="cell"] rect') : plot.locator('g[aria-label="dot"] circle, g[aria-label="line"] path');
+    const box = await target.first().boundingBox();
+    const offset = name === "cost" ? [box.width - 2, box.height - 2] : [box.width / 2, box.height / 2];
+    await page.mouse.move(box.x + offset[0], box.y + offset[1]);
+    await page.waitForFunction((n) => document.querySelector(`[data-chart=${n}] g[aria-label="tip"]`)?.textContent, name);
+    assert.match(await plot.locator('g[aria-label="tip"]').textContent(), expected);
+  }
 });
+
+/** Any two of many parameters can be looked at, and stay chosen. */
+async function chooseAxes(page, { plane, tables, region }) {
+  const card = page.locator("[data-chart=safe-region]");
+  assert.equal(await card.getByLabel("across").inputValue(), plane.axes[plane.across]);
+  assert.equal(await card.getByLabel("up").inputValue(), plane.axes[plane.up]);
+  await card.getByLabel("across").selectOption({ index: 3 });
+  await card.getByLabel("up").selectOption({ index: 10 });
+  assert.deepEqual(await rowsOf(page, "safe-region"), tables[0].rounds.map((round, i) => [round, tables[0].values[i][3], tables[0].values[i][10]]));
+  const polygon = await page.evaluate(() => window.lifeguard.charts["safe-region"].polygon);
+  const slack = (p) => region.rows.map((row, r) => region.margins[r] - row[3] * (p[0] - region.at[3]) - row[10] * (p[1] - region.at[10]));
+  const own = region.rows.map((row, r) => r).filter((r) => region.rows[r][3] !== 0 || region.rows[r][10] !== 0);
+  assert.ok(polygon.length >= 3);
+  for (const corner of polygon) assert.ok(Math.min(...own.map((r) => slack(corner)[r])) > -1e-9);
+  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts["safe-region"].plot.scale("x").domain), plane.view[3]);
+  await page.locator(".toolbar").getByLabel("Task").selectOption({ index: 0 });
+  assert.equal(await card.getByLabel("across").inputValue(), plane.axes[3]);
+}
 
 for (const [base, share] of [["mass-spring", 0], ["cart-pole", 0.15], ["quadrotor", 0.15]]) {
   test(`the ${base} moves as its flights say`, async () => {
@@ -167,9 +218,35 @@ for (const [base, share] of [["mass-spring", 0], ["cart-pole", 0.15], ["quadroto
     assert.equal(await card.locator(".scene").count(), 2);
     await card.locator("button").press("Enter");
     await page.waitForFunction((last) => document.querySelector("[aria-label=time]").value !== String(last), frame);
+    if (base === "quadrotor") await chooseAxes(page, chartOf(reportOf(path), "safe-region", "learner", 1));
     assert.deepEqual(page.errors, []);
   });
 }
+
+test("a system whose drawing is not known is drawn as its signals over time", async () => {
+  const html = readFileSync(file("report.html"), "utf8");
+  const data = structuredClone(report);
+  for (const run of data.experiments[0].runs) if (run.tasks) run.drawing = "airship";
+  const text = JSON.stringify(data).replaceAll("<", "\\u003c");
+  writeFileSync(file("plain.html"), html.replace(/(id="report-data">)[^<]*/, (_, start) => start + text));
+  const page = await open(browser, url("plain.html"), { reducedMotion: "reduce" });
+  const card = page.locator("[data-chart=animation]");
+  await card.scrollIntoViewIfNeeded();
+  const { signals, tasks } = data.experiments[0].runs[0];
+  assert.equal(await card.locator(".signal").count(), 2 * signals.length);
+  assert.deepEqual(await card.locator("svg").first().locator(".label").allTextContents(), signals.map((s) => `${s.name} (${s.unit})`));
+  const points = (await card.locator(".signal").first().getAttribute("points")).split(" ").map((p) => p.split(",").map(Number));
+  const flight = tasks[0].first_flights[0];
+  assert.equal(points.length, flight.length);
+  // Up is positive, the middle is the goal, and the farthest of all flights reaches 45 % of the height.
+  const all = [...tasks[0].first_flights, ...tasks[0].last_flights].flat();
+  const reach = Math.max(...all.map((frame) => Math.abs(frame[0])));
+  const band = 200 / signals.length;
+  flight.forEach((frame, k) => assert.ok(Math.abs(points[k][1] - band * (0.5 - (0.45 * frame[0]) / reach)) < 0.01));
+  await card.getByLabel("time").fill("3");
+  assert.equal(await card.locator(".now").first().getAttribute("x1"), points[3][0].toFixed(2));
+  assert.deepEqual(page.errors, []);
+});
 
 test("fits a phone and follows dark mode", async () => {
   const contrast = (a, b) => {
@@ -212,16 +289,17 @@ test("claims are shown, and names are text, not HTML", async () => {
 
 test("figures are written as SVG and PNG", () => {
   const { files } = JSON.parse(lifeguard("figures", ...runs, "-o", file("figures"), "--json"));
-  for (const name of ["cost", "cost-log", "margins-learner", "spectrum-learner", "safe-region-pg", "coefficients-learner", "resemblance-pg"]) {
+  for (const name of ["cost", "cost-log", "regret-losses", "regret-cost-log", "margins-learner", "margins-pg-log", "spectrum-learner", "safe-region-pg", "coefficients-learner", "resemblance-pg"]) {
     const svg = file(`figures/small-${name}.svg`);
     assert.ok(files.includes(svg), name);
     assert.match(readFileSync(svg, "utf8"), /^<svg [^>]*viewBox/);
     assert.equal(readFileSync(svg.replace(".svg", ".png")).subarray(1, 4).toString(), "PNG");
   }
-  // The last point of the last method's line is its last cost.
   const svg = readFileSync(file("figures/small-cost.svg"), "utf8");
   const lines = [...svg.matchAll(/<path d="([^"]*)" fill="none" stroke="#0072b2"/g)];
   const points = lines[0][1].match(/-?[\d.]+ -?[\d.]+/g);
-  assert.equal(points.length, report.experiments[0].methods[0].cost.rounds.length);
-  assert.ok(!existsSync(file("figures/small-regret-losses.svg")) || report.experiments[0].methods[0].regret);
+  assert.equal(points.length, chartOf(report, "cost").tables[0].rounds.length);
+  // One picture for each chart, scale and run; of the tasks the one with the least margin.
+  const charts = report.experiments[0].charts.filter((chart) => !(chart.task > 0));
+  assert.equal(files.filter((name) => name.endsWith(".svg")).length, charts.reduce((sum, chart) => sum + chart.scales.length, 0));
 });

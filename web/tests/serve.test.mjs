@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { command, configuration, launch, lifeguard, open, reportOf, serve, temporary } from "./support.mjs";
+import { chartOf, command, configuration, launch, lifeguard, open, reportOf, rowsOfTables, serve, temporary } from "./support.mjs";
 
 const folder = temporary();
 const runs = join(folder, "runs");
@@ -42,16 +42,21 @@ test("answers what it should and nothing else", async () => {
   const { address, stop } = await serve([runs]);
   const status = async (path, options) => (await ask(address, path, options)).status;
   const list = JSON.parse((await ask(address, "/api/runs")).body).runs;
-  assert.deepEqual(list.map((r) => r.name), ["a.run", "b.run"]);
+  assert.deepEqual(list.map((r) => r.name), ["a.run", "b.run", "text.run"]);
+  // What cannot be read costs nothing but its own row.
+  assert.deepEqual(list.map((r) => r.problem === undefined), [true, true, false]);
+  assert.match(list[2].problem, /is not a run file/);
+  assert.equal(await status("/api/report?run=text.run"), 422);
   assert.deepEqual(JSON.parse((await ask(address, "/api/report?run=a.run")).body), reportOf(join(runs, "a.run")));
   assert.equal(JSON.parse((await ask(address, "/api/report")).body).experiments[0].methods.length, 2);
   // From where a report ended one can go on; from any other round there is the whole.
   const later = JSON.parse((await ask(address, "/api/report?run=a.run&since=30")).body);
   assert.equal(later.since, 30);
-  assert.deepEqual(later.experiments[0].methods[0].cost.rounds, []);
+  assert.deepEqual(chartOf(later, "cost").tables[0].rounds, []);
+  assert.equal(chartOf(later, "safe-region", "learner", 0).region.rows, undefined);
   assert.deepEqual(JSON.parse((await ask(address, "/api/report?run=a.run&since=20")).body), reportOf(join(runs, "a.run")));
 
-  for (const path of ["/../outside.run", "/..%2foutside.run", "/runs/a.run", "/a.run", "/api/report?run=none.run", "/api/report?run=link.run", "/api/report?run=text.run", "/api/report?run=.."]) {
+  for (const path of ["/../outside.run", "/..%2foutside.run", "/runs/a.run", "/a.run", "/api/report?run=none.run", "/api/report?run=link.run", "/api/report?run=.."]) {
     assert.equal(await status(path), 404, path);
   }
   for (const path of ["/api/report?run=../outside.run", "/api/report?run=..%2Foutside.run", "/api/report?run=%2Fetc%2Fpasswd", "/api/report?run=a.run%00", "/api/report?run=a.run&since=x", "/api/report?run=a.run&since=1e3", "/api/report?run="]) {
@@ -121,11 +126,18 @@ test("the page follows a run while it goes on", async () => {
   assert.equal(await ended, 0);
   await page.waitForFunction(() => document.querySelector("[role=status]").textContent === "round 40000 of 40000, finished");
   // Piece by piece it became the same as the report of the finished run.
-  const report = reportOf(path).experiments[0];
-  const { cost } = report.methods[0];
-  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts.cost.rows), cost.rounds.map((round, i) => ["learner", round, cost.mean[i], cost.mean_ci95[i]]));
-  const margins = report.runs[0].margins;
-  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts.margins.rows), margins.rounds.map((round, i) => [round, ...margins.values[i]]));
+  const report = reportOf(path);
+  const shown = (name) => page.evaluate((n) => window.lifeguard.charts[n].rows, name);
+  for (const [name, run] of [["cost"], ["regret-cost"], ["margins", "learner"], ["spectrum", "learner"]]) {
+    // Both are thinned, each in its way, except where there are few points anyway.
+    const expected = rowsOfTables(chartOf(report, name, run));
+    if (expected.length < 600) assert.deepEqual(await shown(name), expected, name);
+    assert.deepEqual((await shown(name)).at(-1), expected.at(-1), name);
+  }
+  const known = await page.evaluate(() => window.lifeguard.page.report);
+  const [live, whole] = [known, report].map((r) => chartOf(r, "safe-region", "learner", 1));
+  assert.deepEqual({ ...live, tables: [] }, { ...whole, tables: [] });
+  assert.equal(live.tables[0].rounds.at(-1), whole.tables[0].rounds.at(-1));
   assert.ok(page.requests.filter((url) => /since=\d/.test(url)).length >= 1);
   assert.deepEqual(page.errors, []);
   await page.close();

@@ -7,13 +7,23 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-export const command = process.env.LIFEGUARD ?? join(root, "build/dev/cli/lifeguard");
+export const command = process.env.LIFEGUARD ?? join(root, "build/release/cli/lifeguard");
 const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export const lifeguard = (...words) =>
   execFileSync(command, words, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
 
 export const reportOf = (...runs) => JSON.parse(lifeguard("report", ...runs, "--json"));
+
+/** The description of a chart in a report. */
+export const chartOf = (report, name, run, task) =>
+  report.experiments[0].charts.find((chart) => chart.name === name && chart.run === run && chart.task === task);
+
+/** What the page shows as numbers of a chart over rounds. */
+export const rowsOfTables = (chart) =>
+  chart.tables
+    .filter((table) => table.heads)
+    .flatMap((table) => table.rounds.map((round, i) => [...(table.name ? [table.name] : []), round, ...table.values[i]]));
 
 export const temporary = () => mkdtempSync(join(tmpdir(), "lifeguard-web-"));
 

@@ -20,6 +20,7 @@ struct TaskCertificate {
   /// At most c_max - ‖b - A α‖; infinity without a slack limit.
   double slack_margin = kNaN;
 
+  /// All margins are proven to be above 0.
   bool safe() const { return row_margin > 0 && slack_margin > 0; }
 };
 
@@ -53,6 +54,7 @@ struct PolicyParameters {
   Eigen::VectorXd error;
 };
 
+/// Computes both.
 PolicyParameters policy_parameters(const Eigen::MatrixXd& basis, const Eigen::VectorXd& anchor,
                                    const Eigen::VectorXd& coefficients);
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
+#include <limits>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
@@ -74,6 +76,7 @@ ExactVector slack(const SafeSet& set, const ExactVector& alpha) {
   ExactVector result = exact(set.limits());
   for (int row = 0; row < set.rows(); ++row) {
     for (int i = 0; i < set.parameters(); ++i) {
+      if (set.coefficients()(row, i) == 0) continue;
       Exact& entry = result[static_cast<std::size_t>(row)];
       entry = entry - Exact(set.coefficients()(row, i)) * alpha[static_cast<std::size_t>(i)];
     }
@@ -125,26 +128,86 @@ bool positive_semidefinite(std::vector<std::vector<Integer>> m) {
   return true;
 }
 
-/// Whether sign · (LᵀL - bound I) has no negative eigenvalue.
-bool spectrum_holds(const Eigen::MatrixXd& basis, double bound, int sign) {
+using ExactMatrix = std::vector<ExactVector>;
+
+/// LᵀL.
+ExactMatrix gram_matrix(const Eigen::MatrixXd& basis) {
   const auto k = static_cast<std::size_t>(basis.cols());
-  std::vector<ExactVector> columns;
+  ExactMatrix columns;
   for (long j = 0; j < basis.cols(); ++j) columns.push_back(exact(basis.col(j)));
-  std::vector<ExactVector> gram(k, ExactVector(k));
-  int places = 0;
+  ExactMatrix gram(k, ExactVector(k));
   for (std::size_t i = 0; i < k; ++i) {
-    for (std::size_t j = 0; j < k; ++j) {
+    for (std::size_t j = 0; j <= i; ++j) {
       Exact& entry = gram[i][j];
       for (std::size_t row = 0; row < columns[i].size(); ++row) {
         entry = entry + columns[i][row] * columns[j][row];
       }
-      if (i == j) entry = entry - Exact(bound);
+      gram[j][i] = entry;
+    }
+  }
+  return gram;
+}
+
+/// Whether M = RᵀR + E, with R from doubles and the exact rest E diagonally dominant, proves that M
+/// has no negative eigenvalue: both parts have none. Elimination takes minutes for large matrices,
+/// this does not; false only says that it is not proven in this way.
+bool factor_proves(const ExactMatrix& m) {
+  const auto k = static_cast<Eigen::Index>(m.size());
+  Eigen::MatrixXd rounded(k, k);
+  for (Eigen::Index i = 0; i < k; ++i) {
+    for (Eigen::Index j = 0; j < k; ++j) {
+      rounded(i, j) = approximate(m[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
+    }
+  }
+  for (const double roundings : {2.0, 8.0, 0.5}) {
+    Eigen::MatrixXd shifted = rounded;
+    shifted.diagonal().array() -=
+        roundings * static_cast<double>(k + 2) * 0x1p-53 * rounded.diagonal().cwiseAbs().sum();
+    const Eigen::LLT<Eigen::MatrixXd> cholesky(shifted);
+    if (cholesky.info() != Eigen::Success) continue;
+    const Eigen::MatrixXd factor = cholesky.matrixL();
+    if (!factor.allFinite()) continue;
+    ExactMatrix rows;
+    for (Eigen::Index i = 0; i < k; ++i) rows.push_back(exact(factor.row(i).head(i + 1)));
+    bool dominant = true;
+    ExactVector off_diagonal(m.size());
+    ExactVector diagonal(m.size());
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        Exact rest = m[i][j];
+        for (std::size_t l = 0; l <= j; ++l) rest = rest - rows[i][l] * rows[j][l];
+        if (i == j) {
+          diagonal[i] = rest;
+          continue;
+        }
+        const Exact magnitude(abs(rest.digits), rest.places);
+        off_diagonal[i] = off_diagonal[i] + magnitude;
+        off_diagonal[j] = off_diagonal[j] + magnitude;
+      }
+    }
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      dominant = dominant && !(diagonal[i] < off_diagonal[i]);
+    }
+    if (dominant) return true;
+  }
+  return false;
+}
+
+/// Whether sign · (LᵀL - bound I) has no negative eigenvalue.
+bool spectrum_holds(const ExactMatrix& gram, double bound, int sign) {
+  ExactMatrix shifted = gram;
+  int places = 0;
+  for (std::size_t i = 0; i < gram.size(); ++i) {
+    shifted[i][i] = shifted[i][i] - Exact(bound);
+    for (Exact& entry : shifted[i]) {
+      entry.digits *= sign;
       places = std::max(places, entry.places);
     }
   }
-  std::vector<std::vector<Integer>> integers(k);
-  for (std::size_t i = 0; i < k; ++i) {
-    for (const Exact& entry : gram[i]) integers[i].push_back(sign * entry.shifted(places));
+  if (factor_proves(shifted)) return true;
+  std::vector<std::vector<Integer>> integers(gram.size());
+  for (std::size_t i = 0; i < gram.size(); ++i) {
+    for (const Exact& entry : shifted[i]) integers[i].push_back(entry.shifted(places));
   }
   return positive_semidefinite(std::move(integers));
 }
@@ -171,6 +234,39 @@ bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVe
   }
   return !std::isfinite(claim.slack_margin) || !set.has_slack_limit() ||
          within(s, Exact(set.slack_limit()) - Exact(claim.slack_margin));
+}
+
+enum class Sure { yes, no, not_known };
+
+/// What doubles prove of A α ≤ b and ‖b - A α‖ ≤ c. A sum of n products is off by at most
+/// n u / (1 - n u) times the sum of their magnitudes, u = 2⁻⁵³, whatever the order; n denormals
+/// more if products underflow. Below, every bound is more than twice what it must be, which covers
+/// the roundings of the bounds themselves.
+Sure obeys_in_doubles(const SafeSet& set, const Eigen::VectorXd& alpha) {
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();  // 2 u
+  const auto terms = static_cast<double>(set.parameters() + 4);
+  const double underflow = 4 * terms * std::numeric_limits<double>::denorm_min();
+  double squares = 0;
+  for (int row = 0; row < set.rows(); ++row) {
+    double sum = 0;
+    double magnitude = 0;
+    for (int i = 0; i < set.parameters(); ++i) {
+      const double product = set.coefficients()(row, i) * alpha(i);
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    const double slack = set.limits()(row) - sum;
+    const double bound = 2 * kEpsilon * (terms * magnitude + std::abs(slack)) + underflow;
+    if (!std::isfinite(bound)) return Sure::not_known;
+    if (slack < -bound) return Sure::no;
+    if (!(slack > bound)) return Sure::not_known;
+    squares += (slack + bound) * (slack + bound);
+  }
+  if (!set.has_slack_limit()) return Sure::yes;
+  const double most = squares * (1 + 4 * kEpsilon * static_cast<double>(set.rows() + 8));
+  const double allowed = set.slack_limit() * set.slack_limit();
+  constexpr double kSmallest = 1e-290;  // below it squares lose digits
+  return allowed > kSmallest && most < allowed * (1 - 8 * kEpsilon) ? Sure::yes : Sure::not_known;
 }
 
 }  // namespace
@@ -203,13 +299,13 @@ Findings check_safety(const SafetyView& view) {
     const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
     check_slack(set, slack(set, policy(view, t)), t, findings);
   }
-  if (!spectrum_holds(view.basis, view.smallest_eigenvalue, 1)) {
+  const ExactMatrix gram = gram_matrix(view.basis);
+  if (!spectrum_holds(gram, view.smallest_eigenvalue, 1)) {
     findings.push_back(
         {FindingKind::spectrum_too_small, -1, -1,
          fmt::format("LᵀL has an eigenvalue below {:.6g}", view.smallest_eigenvalue)});
   }
-  if (view.largest_eigenvalue < kInfinity &&
-      !spectrum_holds(view.basis, view.largest_eigenvalue, -1)) {
+  if (view.largest_eigenvalue < kInfinity && !spectrum_holds(gram, view.largest_eigenvalue, -1)) {
     findings.push_back(
         {FindingKind::spectrum_too_large, -1, -1,
          fmt::format("LᵀL has an eigenvalue above {:.6g}", view.largest_eigenvalue)});
@@ -220,9 +316,23 @@ Findings check_safety(const SafetyView& view) {
 Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters) {
   require_size("parameters", parameters.size(), set.parameters());
   if (!parameters.allFinite()) return {not_finite()};
+  if (obeys_in_doubles(set, parameters) == Sure::yes) return {};
   Findings findings;
   check_slack(set, slack(set, exact(parameters)), -1, findings);
   return findings;
+}
+
+bool obeys_exactly(const SafeSet& set, const Eigen::VectorXd& parameters) {
+  require_size("parameters", parameters.size(), set.parameters());
+  if (!parameters.allFinite()) return false;
+  const Sure sure = obeys_in_doubles(set, parameters);
+  return sure == Sure::yes || (sure == Sure::not_known && check_policy(set, parameters).empty());
+}
+
+bool claim_holds(const SafeSet& set, const Eigen::VectorXd& parameters,
+                 const TaskCertificate& claim) {
+  require_size("parameters", parameters.size(), set.parameters());
+  return parameters.allFinite() && claim_holds(claim, set, slack(set, exact(parameters)));
 }
 
 Findings check_certificate(const SafetyView& view, const Certificate& certificate) {

@@ -22,8 +22,10 @@ enum class FindingKind {
   certificate_overclaims  // a margin in the certificate is above the true one
 };
 
+/// In words.
 const char* to_string(FindingKind kind);
 
+/// Something that does not hold.
 struct Finding {
   FindingKind kind;
   int task = -1;  // -1: about the basis or the certificate as a whole
@@ -41,6 +43,14 @@ Findings check_safety(const SafetyView& view);
 
 /// One policy as it is executed: A α ≤ b and ‖b - A α‖ ≤ c.
 Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters);
+
+/// Whether check_policy would find nothing, without saying what: cheap enough for every round.
+/// Where doubles decide with room for all their roundings, integers are not asked.
+bool obeys_exactly(const SafeSet& set, const Eigen::VectorXd& parameters);
+
+/// Whether a policy as it is executed has at least these margins, exactly.
+bool claim_holds(const SafeSet& set, const Eigen::VectorXd& parameters,
+                 const TaskCertificate& claim);
 
 /// check_safety, and that the certificate is about these parameters and claims no more than holds.
 Findings check_certificate(const SafetyView& view, const Certificate& certificate);

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "lifeguard/core/deadline.hpp"
+
 /// Linear algebra in integers, for the few questions about safe sets that no tolerance may decide.
 /// Internal: not installed.
 namespace lifeguard::exact_integers {
@@ -73,7 +75,9 @@ class Basis {
  public:
   static constexpr int kUnit = -1;
 
-  explicit Basis(std::size_t size) : columns_(size, kUnit), inverse_(size, Integers(size, 0)) {
+  /// Once the deadline has passed, replace() throws Deadline::Passed.
+  explicit Basis(std::size_t size, const Deadline& deadline = {})
+      : columns_(size, kUnit), inverse_(size, Integers(size, 0)), deadline_(deadline) {
     for (std::size_t i = 0; i < size; ++i) inverse_[i][i] = 1;
   }
 
@@ -105,6 +109,7 @@ class Basis {
     const Integer& pivot = solved[position];
     for (std::size_t i = 0; i < size(); ++i) {
       if (i == position) continue;
+      deadline_.check();
       for (std::size_t j = 0; j < size(); ++j) {
         Integer& entry = inverse_[i][j];
         entry *= pivot;
@@ -134,11 +139,13 @@ class Basis {
   std::vector<int> columns_;
   std::vector<Integers> inverse_;
   Integer denominator_ = 1;
+  Deadline deadline_;
 };
 
 /// Takes in every column that is independent of those before it.
-inline Basis independent_columns(const std::vector<Integers>& columns) {
-  Basis basis(columns.front().size());
+inline Basis independent_columns(const std::vector<Integers>& columns,
+                                 const Deadline& deadline = {}) {
+  Basis basis(columns.front().size(), deadline);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Integers solved = basis.solve(columns[i]);
     const std::size_t position = basis.unit_to_replace(solved);

@@ -33,7 +33,7 @@ struct Solution {
 
 /// The basis that the method below ends with when it is run in doubles: a guess. -1 is a unit
 /// column.
-std::vector<int> guess_basis(const Program& program) {
+std::vector<int> guess_basis(const Program& program, const Deadline& deadline) {
   const auto size = static_cast<long>(program.columns.front().size());
   const auto count = static_cast<long>(program.columns.size());
   Eigen::MatrixXd columns(size, count);
@@ -58,6 +58,7 @@ std::vector<int> guess_basis(const Program& program) {
   };
   put(size - 1, count - 1);
   for (long step = 0; step < 20 * size; ++step) {
+    deadline.check();
     const Eigen::PartialPivLU<Eigen::MatrixXd> lu(basis);
     const Eigen::VectorXd point = lu.transpose().solve(cost);
     long entering = 0;
@@ -85,15 +86,15 @@ std::vector<int> guess_basis(const Program& program) {
 
 /// The guess with an exact inverse, or the plain start r = max_radius at α = 0 if the guess has
 /// y < 0 somewhere, or y ≠ 0 at a unit column.
-Basis starting_basis(const Program& program) {
+Basis starting_basis(const Program& program, const Deadline& deadline) {
   const std::size_t size = program.columns.front().size();
   const auto put = [&](Basis& basis, int column) {
     const Integers solved = basis.solve(program.columns[static_cast<std::size_t>(column)]);
     const std::size_t position = basis.unit_to_replace(solved);
     if (position < size) basis.replace(position, column, solved);
   };
-  Basis guess(size);
-  for (const int column : guess_basis(program)) {
+  Basis guess(size, deadline);
+  for (const int column : guess_basis(program, deadline)) {
     if (column != Basis::kUnit) put(guess, column);
   }
   bool usable = true;
@@ -102,7 +103,7 @@ Basis starting_basis(const Program& program) {
     usable = usable && (sign == 0 || (sign > 0 && guess.column(i) != Basis::kUnit));
   }
   if (usable) return guess;
-  Basis plain(size);
+  Basis plain(size, deadline);
   put(plain, static_cast<int>(program.columns.size()) - 1);
   return plain;
 }
@@ -110,12 +111,13 @@ Basis starting_basis(const Program& program) {
 /// The simplex method on min costᵀy with Σ y_i column_i = (0, …, 0, 1), y ≥ 0, from any such y. It
 /// takes violated rows in until none is left; the unit columns leave first, at y = 0, so there is
 /// no first phase. Bland's rule ends every run of steps that do not change y.
-Solution solve(const Program& program) {
+Solution solve(const Program& program, const Deadline& deadline = {}) {
   const std::size_t size = program.columns.front().size();
   const std::size_t count = program.columns.size();
-  Basis basis = starting_basis(program);
+  Basis basis = starting_basis(program, deadline);
   std::size_t still = 0;  // steps since y last changed
   while (true) {
+    deadline.check();
     Integers cost(size, 0);
     for (std::size_t i = 0; i < size; ++i) {
       if (basis.column(i) != Basis::kUnit) {
@@ -169,11 +171,12 @@ Integers joined(const Eigen::VectorXd& row, double norm, double limit) {
 }  // namespace
 
 DeepestPoint deepest_point(const Eigen::MatrixXd& a, const Eigen::VectorXd& b,
-                           const Eigen::VectorXd& norms, double max_radius) {
+                           const Eigen::VectorXd& norms, double max_radius,
+                           const Deadline& deadline) {
   Program program;
   for (long i = 0; i < a.rows(); ++i) program.add(joined(a.row(i), norms(i), b(i)));
   program.add(joined(Eigen::VectorXd::Zero(a.cols()), 1, max_radius));
-  const Solution solution = solve(program);
+  const Solution solution = solve(program, deadline);
 
   DeepestPoint result;
   const Integer& denominator = solution.basis.denominator();
@@ -251,7 +254,7 @@ Eigen::VectorXd endless_direction(const Eigen::MatrixXd& a) {
 }
 
 bool proves_slack_above(const Eigen::MatrixXd& a, const Eigen::VectorXd& b, double c,
-                        Eigen::VectorXd& y) {
+                        Eigen::VectorXd& y, const Deadline& deadline) {
   // Independent rows far from parallel, so that the change of y stays near rounding. The pivoting
   // only chooses; which rows are independent is decided in integers.
   const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(a.transpose());
@@ -267,7 +270,7 @@ bool proves_slack_above(const Eigen::MatrixXd& a, const Eigen::VectorXd& b, doub
     scales.push_back(Rational(columns.back()[static_cast<std::size_t>(entry)]) /
                      Rational(a(row, entry)));
   }
-  const Basis basis = independent_columns(columns);
+  const Basis basis = independent_columns(columns, deadline);
   std::vector<bool> replaced(order.size(), false);
   for (std::size_t p = 0; p < basis.size(); ++p) {
     if (basis.column(p) != Basis::kUnit) replaced[static_cast<std::size_t>(basis.column(p))] = true;

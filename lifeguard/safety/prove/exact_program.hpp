@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/deadline.hpp"
+
 namespace lifeguard {
 
 /// Linear programs about A α ≤ b, solved in integers. A double is an integer times a power of two,
@@ -12,7 +14,8 @@ namespace lifeguard {
 /// method is run in doubles first and its last basis is taken over; integer pivoting (Edmonds 1967,
 /// Bareiss 1968) keeps the numbers as small as determinants of A are.
 ///
-/// Rows must be finite and not zero, as those of a SafeSet are.
+/// Rows must be finite and not zero, as those of a SafeSet are. Large programs take long: where a
+/// deadline can be given, Deadline::Passed is thrown soon after it.
 
 /// The deepest point: maximise r with a_iᵀα + n_i r ≤ b_i and r ≤ max_radius. With n_i = ‖a_i‖ it
 /// is the Chebyshev centre. By duality the smallest bᵀy with Aᵀy = 0, nᵀy = 1, y ≥ 0 is the same r;
@@ -35,7 +38,8 @@ struct DeepestPoint {
 };
 
 DeepestPoint deepest_point(const Eigen::MatrixXd& a, const Eigen::VectorXd& b,
-                           const Eigen::VectorXd& norms, double max_radius);
+                           const Eigen::VectorXd& norms, double max_radius,
+                           const Deadline& deadline = {});
 
 /// A direction v ≠ 0 with A v = 0, scaled so that its largest entry is 1, rounded from the exact
 /// one; empty if there is none.
@@ -51,6 +55,6 @@ Eigen::VectorXd endless_direction(const Eigen::MatrixXd& a);
 /// many independent rows as A has are replaced, so that Aᵀy = 0 holds exactly; the rest is checked
 /// exactly as well. On success y is replaced by the proof, rounded.
 bool proves_slack_above(const Eigen::MatrixXd& a, const Eigen::VectorXd& b, double c,
-                        Eigen::VectorXd& y);
+                        Eigen::VectorXd& y, const Deadline& deadline = {});
 
 }  // namespace lifeguard

@@ -53,13 +53,15 @@ Contradiction slack_contradiction(const SafeSet& set, const Eigen::VectorXd& pro
 
 /// The minimum of ½ ‖s‖² - μ Σ log s_i over α, s = b - A α, by Newton steps from a point with s >
 /// 0.
-void move_to_centre(const SafeSet& set, double mu, Eigen::VectorXd& point) {
+void move_to_centre(const SafeSet& set, double mu, Eigen::VectorXd& point,
+                    const Deadline& deadline) {
   constexpr int kMaxSteps = 50;
   const Eigen::MatrixXd& a = set.coefficients();
   const auto value = [&](const Eigen::VectorXd& s) {
     return 0.5 * s.squaredNorm() - mu * s.array().log().sum();
   };
   for (int step = 0; step < kMaxSteps; ++step) {
+    deadline.check();
     const Eigen::VectorXd slack = set.limits() - a * point;
     const Eigen::VectorXd inverse = slack.cwiseInverse();
     const Eigen::VectorXd gradient = a.transpose() * (mu * inverse - slack);
@@ -84,7 +86,8 @@ void move_to_centre(const SafeSet& set, double mu, Eigen::VectorXd& point) {
 /// From a point strictly inside the rows towards the least ‖b - A α‖, along the centres above for
 /// smaller and smaller μ. It ends past the centre with the largest margin, or with a proof that the
 /// slack limit excludes all: y = s - μ / s has Aᵀy = 0 at each centre, and bᵀy comes near ‖s‖².
-FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point) {
+FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point,
+                                  const Deadline& deadline) {
   constexpr int kMaxCentres = 60;
   constexpr double kShrink = 0.3;
   const Eigen::VectorXd start_slack = set.limits() - set.coefficients() * point;
@@ -93,7 +96,7 @@ FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point) {
   result.status = FeasibilityStatus::too_thin;
   double best = 0;
   for (int centre = 0; centre < kMaxCentres; ++centre, mu *= kShrink) {
-    move_to_centre(set, mu, point);
+    move_to_centre(set, mu, point, deadline);
     const double margin = margins(set, point).worst();
     if (margin > best) {
       best = margin;
@@ -105,11 +108,48 @@ FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point) {
     const Eigen::VectorXd slack = set.limits() - set.coefficients() * point;
     Eigen::VectorXd proof = slack - mu * slack.cwiseInverse();
     if (best == 0 && proof.dot(set.limits()) > set.slack_limit() * proof.cwiseMax(0).norm() &&
-        proves_slack_above(set.coefficients(), set.limits(), set.slack_limit(), proof)) {
+        proves_slack_above(set.coefficients(), set.limits(), set.slack_limit(), proof, deadline)) {
       result.status = FeasibilityStatus::slack_limit_excludes_all;
       result.contradiction = slack_contradiction(set, proof);
       return result;
     }
+  }
+  return result;
+}
+
+FeasibilityResult find_strictly_safe(const SafeSet& set, const Deadline& deadline) {
+  FeasibilityResult result;
+  if (set.rows() == 0) {
+    result.status = FeasibilityStatus::strictly_feasible;
+    result.point = Eigen::VectorXd::Zero(set.parameters());
+    result.radius = kInfinity;
+    return result;
+  }
+  // Any positive numbers keep the question the same, so those that overflow are cut.
+  constexpr double kLargest = 1e300;
+  const Eigen::VectorXd norms = set.coefficients().rowwise().stableNorm().cwiseMin(kLargest);
+  const double farthest = (set.limits().array().abs() / norms.array()).maxCoeff();
+  const double max_radius = 2 * std::clamp(farthest, 1.0, kLargest);
+  const DeepestPoint deepest =
+      deepest_point(set.coefficients(), set.limits(), norms, max_radius, deadline);
+  if (deepest.radius_sign <= 0) {
+    result.status =
+        deepest.radius_sign < 0 ? FeasibilityStatus::empty : FeasibilityStatus::no_interior;
+    result.contradiction = contradiction_of(set, deepest);
+    return result;
+  }
+  if (!(margins(set, deepest.point).rows.minCoeff() > 0)) {
+    result.status = FeasibilityStatus::too_thin;
+    return result;
+  }
+  if (strictly_safe(set, deepest.point)) {
+    result.status = FeasibilityStatus::strictly_feasible;
+    result.point = deepest.point;
+  } else {
+    result = fit_slack_limit(set, deepest.point, deadline);
+  }
+  if (result.status == FeasibilityStatus::strictly_feasible) {
+    result.radius = smallest_distance(set, norms, result.point);
   }
   return result;
 }
@@ -147,6 +187,8 @@ const char* to_string(FeasibilityStatus status) {
       return "slack limit excludes all";
     case FeasibilityStatus::too_thin:
       return "too thin";
+    case FeasibilityStatus::out_of_time:
+      return "out of time";
   }
   return "unknown";
 }
@@ -193,44 +235,21 @@ std::string FeasibilityResult::message() const {
           contradiction.combined_limit, sum);
     case FeasibilityStatus::too_thin:
       return "The safe set is too thin: no strictly safe policy was found, and no contradiction.";
+    case FeasibilityStatus::out_of_time:
+      return "The time was over before it was known whether the safe set has strictly safe "
+             "policies.";
   }
   return "unknown";
 }
 
-FeasibilityResult check_feasibility(const SafeSet& set) {
-  FeasibilityResult result;
-  if (set.rows() == 0) {
-    result.status = FeasibilityStatus::strictly_feasible;
-    result.point = Eigen::VectorXd::Zero(set.parameters());
-    result.radius = kInfinity;
+FeasibilityResult check_feasibility(const SafeSet& set, const Deadline& deadline) {
+  try {
+    return find_strictly_safe(set, deadline);
+  } catch (const Deadline::Passed&) {
+    FeasibilityResult result;
+    result.status = FeasibilityStatus::out_of_time;
     return result;
   }
-  // Any positive numbers keep the question the same, so those that overflow are cut.
-  constexpr double kLargest = 1e300;
-  const Eigen::VectorXd norms = set.coefficients().rowwise().stableNorm().cwiseMin(kLargest);
-  const double farthest = (set.limits().array().abs() / norms.array()).maxCoeff();
-  const double max_radius = 2 * std::clamp(farthest, 1.0, kLargest);
-  const DeepestPoint deepest = deepest_point(set.coefficients(), set.limits(), norms, max_radius);
-  if (deepest.radius_sign <= 0) {
-    result.status =
-        deepest.radius_sign < 0 ? FeasibilityStatus::empty : FeasibilityStatus::no_interior;
-    result.contradiction = contradiction_of(set, deepest);
-    return result;
-  }
-  if (!(margins(set, deepest.point).rows.minCoeff() > 0)) {
-    result.status = FeasibilityStatus::too_thin;
-    return result;
-  }
-  if (strictly_safe(set, deepest.point)) {
-    result.status = FeasibilityStatus::strictly_feasible;
-    result.point = deepest.point;
-  } else {
-    result = fit_slack_limit(set, deepest.point);
-  }
-  if (result.status == FeasibilityStatus::strictly_feasible) {
-    result.radius = smallest_distance(set, norms, result.point);
-  }
-  return result;
 }
 
 BoundednessResult check_boundedness(const SafeSet& set) {
@@ -246,7 +265,8 @@ BoundednessResult check_boundedness(const SafeSet& set) {
   return result;
 }
 
-Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given) {
+Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given,
+                     const Deadline& deadline) {
   Anchor anchor;
   if (given.has_value()) {
     require_size("given", given->size(), set.parameters());
@@ -262,7 +282,7 @@ Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& g
     anchor.parameters = origin;
     return anchor;
   }
-  anchor.feasibility = check_feasibility(set);
+  anchor.feasibility = check_feasibility(set, deadline);
   if (anchor.feasibility.status == FeasibilityStatus::strictly_feasible) {
     anchor.source = AnchorSource::centre;
     anchor.parameters = anchor.feasibility.point;

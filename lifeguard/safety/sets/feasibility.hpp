@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
@@ -25,6 +26,7 @@ struct Contradiction {
   double combined_limit = kNaN;
 };
 
+/// Whether a set has strictly safe policies, and if not, why.
 enum class FeasibilityStatus {
   not_run,
   /// `point` is proven to be strictly safe.
@@ -38,10 +40,14 @@ enum class FeasibilityStatus {
   /// Neither a strictly safe vector of doubles nor a contradiction was found: the set is thinner
   /// than doubles resolve, or c_max is at its least possible value up to rounding.
   too_thin,
+  /// The deadline passed before any of this was known.
+  out_of_time,
 };
 
+/// In words.
 const char* to_string(FeasibilityStatus status);
 
+/// What check_feasibility found, with its proof.
 struct FeasibilityResult {
   FeasibilityStatus status = FeasibilityStatus::not_run;
   /// Strictly safe when `strictly_feasible`, else empty. Without a slack limit, or when the slack
@@ -58,8 +64,9 @@ struct FeasibilityResult {
 /// Whether a set has strictly safe policies. `empty` and `no_interior` are decided in exact
 /// arithmetic. For a set without bounds the radius is limited to twice the largest distance of a
 /// row from the origin, at least 2.
-FeasibilityResult check_feasibility(const SafeSet& set);
+FeasibilityResult check_feasibility(const SafeSet& set, const Deadline& deadline = {});
 
+/// Whether a set ends in every direction.
 enum class BoundednessStatus {
   not_run,
   bounded,
@@ -67,6 +74,7 @@ enum class BoundednessStatus {
   unbounded,
 };
 
+/// What check_boundedness found.
 struct BoundednessResult {
   BoundednessStatus status = BoundednessStatus::not_run;
   /// When `unbounded`: largest entry 1, rounded from the exact direction.
@@ -77,8 +85,10 @@ struct BoundednessResult {
 /// column rank; else if no v ≠ 0 has A v ≤ 0.
 BoundednessResult check_boundedness(const SafeSet& set);
 
+/// Where an anchor comes from.
 enum class AnchorSource { none, given, origin, centre };
 
+/// In words.
 const char* to_string(AnchorSource source);
 
 /// A policy that is strictly safe before anything was observed (docs/mathematics.md, §2).
@@ -92,6 +102,7 @@ struct Anchor {
 
 /// The given policy if it is strictly safe; else the origin if it is; else a point from
 /// check_feasibility; else none.
-Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given = {});
+Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given = {},
+                     const Deadline& deadline = {});
 
 }  // namespace lifeguard

@@ -179,6 +179,10 @@ std::string why_not_safe(const SafeSet& set, const Eigen::VectorXd& parameters) 
   if (found.worst() > 0) return "";
   const int row = found.worst_row();
   if (row >= 0 && found.rows(row) <= found.slack) {
+    // On the limit itself, but for rounding.
+    if (found.rows(row) > -1e-12 * std::max(1.0, std::abs(set.limits()(row)))) {
+      return fmt::format("lies on the limit of \"{}\"", set.name(row));
+    }
     return fmt::format("breaks \"{}\" by {:.4g}", set.name(row), -found.rows(row));
   }
   return fmt::format("exceeds the slack limit {:.4g} by {:.4g}", set.slack_limit(), -found.slack);

@@ -21,11 +21,13 @@ class SafeSet {
   SafeSet(Eigen::MatrixXd coefficients, Eigen::VectorXd limits, std::vector<std::string> names,
           double slack_limit = kInfinity);
 
+  /// d, and how many rows there are.
   int parameters() const { return static_cast<int>(coefficients_.cols()); }
   int rows() const { return static_cast<int>(coefficients_.rows()); }
   const Eigen::MatrixXd& coefficients() const { return coefficients_; }  // A
   /// |A|, entry by entry, for rounding bounds.
   const Eigen::MatrixXd& magnitudes() const { return magnitudes_; }
+  /// b, the rows' names and c_max.
   const Eigen::VectorXd& limits() const { return limits_; }  // b
   const std::vector<std::string>& names() const { return names_; }
   const std::string& name(int row) const { return names_[static_cast<std::size_t>(row)]; }

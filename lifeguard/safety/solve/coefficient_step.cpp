@@ -20,6 +20,8 @@ constexpr int kBallEvaluations = 100;
 // The ball's multiplier without rows, a first guess for the search.
 constexpr double kSecularTolerance = 1e-14;
 constexpr int kSecularSteps = 60;
+// Up to this many variables as many rows may be active; beyond, memory goes by the rows.
+constexpr long kSmallSize = 256;
 
 }  // namespace
 
@@ -40,20 +42,14 @@ double longest_scale(const Eigen::Ref<const Eigen::VectorXd>& image,
   return std::clamp(crossing, 0.0, scale);
 }
 
-double tightened_slack_limit(double anchor_slack, double slack_limit, double eta) {
-  if (!std::isfinite(slack_limit)) return slack_limit;
-  return std::max(slack_limit * (1 - 2 * eta),
-                  0.5 * ((1 - eta) * anchor_slack + slack_limit - eta * anchor_slack));
-}
-
 void CoefficientStep::reserve(long rows, long size) {
-  set_.reset(size);
+  capacity_ = size > kSmallSize ? std::min(size, rows) : size;
   rows_.resize(rows, size);
   bounds_.resize(rows);
   target_.resize(size);
-  x_.resize(size);
+  nearest_.resize(size);
   violations_.resize(rows);
-  products_.resize(size);
+  products_.resize(std::max(size, rows));
 }
 
 void CoefficientStep::load_rows(const RowMajorMatrix& b_rows, const Eigen::VectorXd& bounds) {
@@ -67,34 +63,35 @@ void CoefficientStep::load_rows(const RowMajorMatrix& b_rows, const Eigen::Vecto
 }
 
 void CoefficientStep::collect_products(int row) {
-  const auto active = set_.rows();
+  const auto active = active_set_.rows();
   for (std::size_t i = 0; i < active.size(); ++i) {
     products_[static_cast<Eigen::Index>(i)] = rows_.row(active[i]).dot(rows_.row(row));
   }
 }
 
-// x_ = the point nearest to target_ with rows_ x ≤ bounds_.
+// nearest_ = the point nearest to target_ with rows_ x ≤ bounds_.
 bool CoefficientStep::nearest(CoefficientMemory& memory) {
   const Eigen::Index size = target_.size();
-  set_.reset(size);
+  active_set_.reset(capacity_);
   for (const int row : memory.active_rows) {
     if (row >= rows_.rows() || rows_.row(row).squaredNorm() < 0.5) continue;
     collect_products(row);
-    set_.append(row, products_.head(set_.size()), 1.0);
+    active_set_.append(row, products_.head(active_set_.size()), 1.0);
   }
-  for (long i = 0; i < set_.size(); ++i) {
-    const int row = set_.rows()[static_cast<std::size_t>(i)];
+  for (long i = 0; i < active_set_.size(); ++i) {
+    const int row = active_set_.rows()[static_cast<std::size_t>(i)];
     products_[i] = rows_.row(row).dot(target_) - bounds_[row];
   }
-  set_.settle(products_.head(set_.size()));
+  active_set_.settle(products_.head(active_set_.size()));
 
   const long limit = 50 + 4 * (rows_.rows() + size);
   for (long iteration = 0; iteration < limit; ++iteration) {
-    const auto active = set_.rows();
-    const long count = set_.size();
-    x_ = target_;
+    const auto active = active_set_.rows();
+    const long count = active_set_.size();
+    nearest_ = target_;
     for (long i = 0; i < count; ++i) {
-      x_ -= set_.multipliers()[i] * rows_.row(active[static_cast<std::size_t>(i)]).transpose();
+      nearest_ -=
+          active_set_.multipliers()[i] * rows_.row(active[static_cast<std::size_t>(i)]).transpose();
     }
     // x̃ may be far away and the rows nearly parallel; corrections on x itself bring the active rows
     // to equality within the rounding of x, not of x̃.
@@ -103,18 +100,18 @@ bool CoefficientStep::nearest(CoefficientMemory& memory) {
       double largest = 0;
       for (long i = 0; i < count; ++i) {
         const int row = active[static_cast<std::size_t>(i)];
-        products_[i] = rows_.row(row).dot(x_) - bounds_[row];
+        products_[i] = rows_.row(row).dot(nearest_) - bounds_[row];
         largest = std::max(largest, std::fabs(products_[i]) - kRowTolerance * bounds_[row]);
       }
-      if (largest <= 4 * kEpsilon * x_.norm() || largest > 0.5 * previous) break;
+      if (largest <= 4 * kEpsilon * nearest_.norm() || largest > 0.5 * previous) break;
       previous = largest;
-      set_.solve(products_.head(count));
+      active_set_.solve(products_.head(count));
       for (long i = 0; i < count; ++i) {
-        x_ -= products_[i] * rows_.row(active[static_cast<std::size_t>(i)]).transpose();
+        nearest_ -= products_[i] * rows_.row(active[static_cast<std::size_t>(i)]).transpose();
       }
     }
-    violations_.noalias() = rows_ * x_;
-    const double rounding = 8 * kEpsilon * x_.norm();
+    violations_.noalias() = rows_ * nearest_;
+    const double rounding = 8 * kEpsilon * nearest_.norm();
     if (!std::isfinite(rounding)) return false;
     int worst = -1;
     double most = 0;
@@ -129,10 +126,11 @@ bool CoefficientStep::nearest(CoefficientMemory& memory) {
       memory.active_rows.assign(active.begin(), active.end());
       return true;
     }
+    if (deadline_.passed()) return false;
     ++iterations_;
     collect_products(worst);
     const auto outcome =
-        set_.enforce(worst, products_.head(count), 1.0, violations_[worst] - bounds_[worst]);
+        active_set_.enforce(worst, products_.head(count), 1.0, violations_[worst] - bounds_[worst]);
     if (outcome == DualActiveSet::Outcome::contradictory) return false;
   }
   return false;
@@ -142,7 +140,7 @@ CoefficientPath CoefficientStep::solve(const RowMajorMatrix& b_rows, const Eigen
                                        double slack_limit,
                                        const Eigen::Ref<const Eigen::VectorXd>& target,
                                        CoefficientMemory& memory,
-                                       Eigen::Ref<Eigen::VectorXd> solution, bool fail_solver) {
+                                       Eigen::Ref<Eigen::VectorXd> solution) {
   iterations_ = 0;
   reserve(b_rows.rows(), b_rows.cols());
   const bool has_ball = std::isfinite(slack_limit);
@@ -156,12 +154,12 @@ CoefficientPath CoefficientStep::solve(const RowMajorMatrix& b_rows, const Eigen
 
   load_rows(b_rows, bounds);
   target_ = target;
-  bool solved = !fail_solver && nearest(memory);
+  bool solved = nearest(memory);
   CoefficientPath path = CoefficientPath::rows;
-  if (!fail_solver) solution = x_;
+  solution = nearest_;
   if (solved && has_ball) {
     residual_ = bounds;
-    residual_.noalias() -= b_rows * x_;
+    residual_.noalias() -= b_rows * nearest_;
     if (residual_.norm() > slack_limit) {
       path = CoefficientPath::ball;
       solved = solve_ball(b_rows, bounds, slack_limit, target, memory, solution);
@@ -170,7 +168,7 @@ CoefficientPath CoefficientStep::solve(const RowMajorMatrix& b_rows, const Eigen
   if (solved) return path;
   // Whatever the iterate is, the way from 0 to it starts strictly inside. With no iterate at all
   // the way to the target serves.
-  if (fail_solver || !solution.allFinite()) solution = target;
+  if (!solution.allFinite()) solution = target;
   if (!solution.allFinite()) solution.setZero();
   violations_.noalias() = b_rows * solution;
   solution *= longest_scale(violations_, bounds, slack_limit);
@@ -182,13 +180,13 @@ CoefficientPath CoefficientStep::solve(const RowMajorMatrix& b_rows, const Eigen
 // eigenvectors W of BᵀB = W E Wᵀ, scaled by √(1 + νE), this is a least-distance program again.
 double CoefficientStep::ball_excess(const Eigen::VectorXd& bounds, double slack_limit,
                                     double multiplier, CoefficientMemory& memory) {
-  shrink_ = (1 + multiplier * eigen_.eigenvalues().array().max(0.0)).sqrt().inverse();
-  scaled_ = rotated_.array().rowwise() * shrink_.transpose().array();
+  contraction_ = (1 + multiplier * eigen_.eigenvalues().array().max(0.0)).sqrt().inverse();
+  scaled_ = rotated_.array().rowwise() * contraction_.transpose().array();
   load_rows(scaled_, bounds);
-  target_ = (rotated_target_ + multiplier * rotated_bounds_).array() * shrink_.array();
+  target_ = (rotated_target_ + multiplier * rotated_bounds_).array() * contraction_.array();
   if (!nearest(memory)) return kNaN;
   residual_ = bounds;
-  residual_.noalias() -= scaled_ * x_;
+  residual_.noalias() -= scaled_ * nearest_;
   return residual_.norm() - slack_limit;
 }
 
@@ -277,8 +275,8 @@ bool CoefficientStep::solve_ball(const RowMajorMatrix& b_rows, const Eigen::Vect
   }
   if (evaluated != high) high_value = ball_excess(bounds, slack_limit, high, memory);
   if (!(high_value <= 0)) return false;
-  x_.array() *= shrink_.array();
-  solution.noalias() = vectors * x_;
+  nearest_.array() *= contraction_.array();
+  solution.noalias() = vectors * nearest_;
   return true;
 }
 

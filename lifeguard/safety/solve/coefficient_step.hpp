@@ -4,20 +4,13 @@
 #include <Eigen/Eigenvalues>
 #include <vector>
 
+#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/safety/solve/least_distance.hpp"
+#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
 
 using RowMajorMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// Which part of the cascade gave the coefficients.
-enum class CoefficientPath {
-  not_run,
-  inside,  // the target itself is feasible
-  rows,    // the rows bind: a least-distance program
-  ball,    // the slack ball binds too: a search for its multiplier
-  scaled,  // the solver failed: feasible, on the way from 0 to the last iterate, not optimal
-};
 
 /// What one task's solution passes on to its next one. Only speed depends on it.
 struct CoefficientMemory {
@@ -30,12 +23,13 @@ struct CoefficientMemory {
 /// thread, no allocation once it has seen the largest size.
 class CoefficientStep {
  public:
-  /// `solution` and `target` have k entries. `fail_solver` makes the solver fail on purpose: a test
-  /// of what happens then.
+  /// From then on the solver fails as soon as it has passed.
+  void set_deadline(const Deadline& deadline) { deadline_ = deadline; }
+
+  /// `solution` and `target` have k entries.
   CoefficientPath solve(const RowMajorMatrix& b_rows, const Eigen::VectorXd& bounds,
                         double slack_limit, const Eigen::Ref<const Eigen::VectorXd>& target,
-                        CoefficientMemory& memory, Eigen::Ref<Eigen::VectorXd> solution,
-                        bool fail_solver = false);
+                        CoefficientMemory& memory, Eigen::Ref<Eigen::VectorXd> solution);
 
   /// Rows that were made active, over all programs of the last call.
   long iterations() const { return iterations_; }
@@ -52,14 +46,16 @@ class CoefficientStep {
   void reserve(long rows, long size);
   void collect_products(int row);
 
-  DualActiveSet set_;
+  Deadline deadline_;
+  DualActiveSet active_set_;
   RowMajorMatrix rows_;     // unit length
   Eigen::VectorXd bounds_;  // of the unit rows
   Eigen::VectorXd target_;
-  Eigen::VectorXd x_;
+  Eigen::VectorXd nearest_;  // the answer of the last least-distance program
   Eigen::VectorXd violations_;
   Eigen::VectorXd products_;
   long iterations_ = 0;
+  long capacity_ = 0;  // rows that can be active
   // The ball search works in the eigenvectors of BᵀB.
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen_;
   Eigen::MatrixXd gram_;
@@ -68,13 +64,9 @@ class CoefficientStep {
   RowMajorMatrix scaled_;
   Eigen::VectorXd rotated_target_;
   Eigen::VectorXd rotated_bounds_;  // Wᵀ Bᵀ r
-  Eigen::VectorXd shrink_;          // 1/√(1 + νE)
+  Eigen::VectorXd contraction_;     // 1/√(1 + νE)
   Eigen::VectorXd residual_;
 };
-
-/// A radius c' < c with ‖r‖ < c' for bounds r = b'(1 − η), such that ‖r − y‖ ≤ c' implies ‖b' − y‖
-/// < c: the triangle inequality needs c' + η‖b'‖ < c. `anchor_slack` is ‖b'‖ < c.
-double tightened_slack_limit(double anchor_slack, double slack_limit, double eta);
 
 /// The largest τ in [0, 1] with B τs ≤ r and ‖r − B τs‖ ≤ c, up to rounding; `image` is B s.
 double longest_scale(const Eigen::Ref<const Eigen::VectorXd>& image,

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <memory>
 
 #include "lifeguard/safety/sets/safe_set.hpp"
-#include "lifeguard/safety/solve/coefficient_step.hpp"
+#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
 
@@ -18,6 +18,11 @@ namespace lifeguard {
 /// A workspace: no allocation once it has seen the largest size.
 class MetricProjection {
  public:
+  MetricProjection();
+  ~MetricProjection();
+  MetricProjection(MetricProjection&&) noexcept;
+  MetricProjection& operator=(MetricProjection&&) noexcept;
+
   /// `policy` comes in as it is wanted and leaves safe up to rounding. The anchor must be strictly
   /// inside. A metric that is not positive definite leaves the policy as it is: not_run.
   /// `margin` is the part of the anchor's distance to each row that stays free, as in
@@ -27,14 +32,8 @@ class MetricProjection {
                           Eigen::Ref<Eigen::VectorXd> policy);
 
  private:
-  CoefficientStep solver_;
-  CoefficientMemory memory_;
-  Eigen::MatrixXd factor_;  // C
-  RowMajorMatrix rows_;     // A (I ⊗ C⁻ᵀ)
-  Eigen::VectorXd limits_;  // (b - A ᾱ)(1 - margin)
-  Eigen::VectorXd slack_;
-  Eigen::VectorXd wanted_;   // y
-  Eigen::VectorXd nearest_;  // y'
+  struct Workspace;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 }  // namespace lifeguard

@@ -90,8 +90,8 @@ bool SpectralClip::compute(const Eigen::MatrixXd& x, double low, double high) {
   limited_ = values_.cwiseMax(low).cwiseMin(high);
   ratio_ = limited_.cwiseQuotient(values_);
   left_.array().rowwise() /= values_.transpose().array();
-  same_.resize(k, k);
-  swapped_.resize(k, k);
+  entry_weights_.resize(k, k);
+  transposed_entry_weights_.resize(k, k);
   for (Eigen::Index j = 0; j < k; ++j) {
     for (Eigen::Index i = 0; i < k; ++i) {
       const double gap = values_[i] - values_[j];
@@ -99,8 +99,8 @@ bool SpectralClip::compute(const Eigen::MatrixXd& x, double low, double high) {
       const double gamma = std::fabs(gap) > 1e-9 * values_[i] ? (limited_[i] - limited_[j]) / gap
                                                               : (inside ? 1.0 : 0.0);
       const double omega = (limited_[i] + limited_[j]) / (values_[i] + values_[j]);
-      same_(i, j) = 0.5 * (gamma + omega);
-      swapped_(i, j) = 0.5 * (gamma - omega);
+      entry_weights_(i, j) = 0.5 * (gamma + omega);
+      transposed_entry_weights_(i, j) = 0.5 * (gamma - omega);
     }
   }
   shifted_ = right_;
@@ -114,12 +114,12 @@ bool SpectralClip::compute(const Eigen::MatrixXd& x, double low, double high) {
 // is orthogonal to U by f_j/σ_j.
 double SpectralClip::metric(const Eigen::Ref<const Eigen::VectorXd>& vs,
                             const Eigen::Ref<const Eigen::VectorXd>& vt, Eigen::MatrixXd& inner) {
-  pair_ = vs.cwiseProduct(vt);
-  const double outer = ratio_.dot(pair_);
-  inner = swapped_;
+  direction_product_ = vs.cwiseProduct(vt);
+  const double outer = ratio_.dot(direction_product_);
+  inner = transposed_entry_weights_;
   inner.array().colwise() *= vt.array();
   inner.array().rowwise() *= vs.transpose().array();
-  inner.diagonal().noalias() += same_ * pair_;
+  inner.diagonal().noalias() += entry_weights_ * direction_product_;
   inner.diagonal().array() -= outer;
   return outer;
 }

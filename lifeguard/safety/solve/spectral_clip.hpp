@@ -46,10 +46,10 @@ class SpectralClip {
   Eigen::MatrixXd right_;
   Eigen::VectorXd values_;
   Eigen::VectorXd limited_;
-  Eigen::VectorXd ratio_;    // f_i / σ_i
-  Eigen::MatrixXd same_;     // (Γ + Ω) / 2
-  Eigen::MatrixXd swapped_;  // (Γ − Ω) / 2
-  Eigen::VectorXd pair_;
+  Eigen::VectorXd ratio_;                     // f_i / σ_i
+  Eigen::MatrixXd entry_weights_;             // (Γ + Ω) / 2, of F_ij in DΠ[F]_ij
+  Eigen::MatrixXd transposed_entry_weights_;  // (Γ − Ω) / 2, of F_ji
+  Eigen::VectorXd direction_product_;         // vs ∘ vt
   bool warm_ = false;
   bool clipped_ = false;
 };

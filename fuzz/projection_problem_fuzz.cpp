@@ -1,0 +1,69 @@
+// Whatever bytes are given as a projection problem: they are refused with InvalidInput, or the
+// answer is safe, by the checker in exact arithmetic.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/runs/projection_problem.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
+
+namespace {
+
+constexpr int kLargest = 6;  // parameters, columns, tasks
+constexpr int kMostRows = 12;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "projection_problem_fuzz: %s\n", what);
+  std::abort();
+}
+
+bool is_small(const lifeguard::ProjectionProblem& problem) {
+  if (problem.target.parameters() > kLargest || problem.target.tasks() > kLargest) return false;
+  for (const lifeguard::SafeSet& set : problem.safe_sets) {
+    if (set.rows() > kMostRows) return false;
+  }
+  return true;
+}
+
+void check(const lifeguard::ProjectionProblem& problem,
+           const lifeguard::ProjectionProblemSettings& settings) {
+  const lifeguard::ProjectionSolution solution =
+      lifeguard::solve_projection_problem(problem, settings);
+  const lifeguard::Knowledge& knowledge = solution.knowledge;
+  std::vector<Eigen::VectorXd> anchors;
+  for (int t = 0; t < knowledge.tasks(); ++t) anchors.emplace_back(knowledge.anchors.col(t));
+  const lifeguard::Findings findings = lifeguard::check_safety(
+      {knowledge.basis, knowledge.coefficients, anchors, problem.safe_sets, problem.p, problem.q});
+  for (const lifeguard::Finding& finding : findings) fail(finding.message.c_str());
+  if (!solution.verified) fail("the answer is safe and was not verified");
+  lifeguard::write_projection_solution(problem, solution);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    const lifeguard::ProjectionProblem problem =
+        lifeguard::read_projection_problem(text, lifeguard::Deadline::after(2));
+    if (!is_small(problem)) return 0;
+    lifeguard::ProjectionProblemSettings settings;
+    settings.max_alternations = 30;
+    settings.seconds = 0.2;
+    check(problem, settings);
+    settings.mode = lifeguard::ProjectionMode::paper;
+    check(problem, settings);
+  } catch (const lifeguard::InvalidInput&) {
+    // What the documentation says of input that is not valid.
+  } catch (const std::runtime_error&) {
+    // No anchor in time.
+  }
+  return 0;
+}

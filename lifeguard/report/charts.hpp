@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lifeguard/report/chart.hpp"
+#include "lifeguard/report/report_run.hpp"
+
+namespace lifeguard {
+
+/// The runs of one method, in the order of their seeds.
+struct MethodRuns {
+  std::string name;
+  std::vector<const RunView*> runs;
+};
+
+/// What the charts of an experiment are made from. With `since` >= 0 their tables hold only what
+/// came after that round.
+struct ChartSource {
+  std::vector<MethodRuns> methods;
+  std::vector<RunDetails> details;  // of one run of each method
+  long since = -1;
+};
+
+/// Every chart there is of an experiment: of all its methods, of each run that is known in detail,
+/// and of each task of such a run. A new kind of chart is a function in charts.cpp and a line in
+/// its list; the page and `lifeguard figures` then have it.
+std::vector<Chart> charts_of(const ChartSource& source);
+
+}  // namespace lifeguard

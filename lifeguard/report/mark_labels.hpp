@@ -1,0 +1,12 @@
+#pragma once
+
+#include "lifeguard/report/chart.hpp"
+
+namespace lifeguard {
+
+/// Puts the label of every mark of a plane on a side where it covers neither a mark nor another
+/// label. One that has no such side is left out: the mark still says its name when it is pointed
+/// at.
+void place_labels(Chart& chart);
+
+}  // namespace lifeguard

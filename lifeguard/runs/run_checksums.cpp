@@ -1,0 +1,61 @@
+#include "lifeguard/runs/run_checksums.hpp"
+
+namespace lifeguard {
+
+void RowHash::add(const Cell& cell) {
+  // The kind comes first, so that no value of one kind looks like one of another.
+  const char kind = static_cast<char>('0' + cell.index());
+  hash_.add(std::string_view(&kind, 1));
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+    hash_.add(std::string_view(reinterpret_cast<const char*>(whole), sizeof(*whole)));
+  } else if (const auto* number = std::get_if<double>(&cell)) {
+    hash_.add(*number);
+  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    hash_.add(*text);
+  } else if (const auto* bytes = std::get_if<std::span<const std::byte>>(&cell)) {
+    hash_.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+  }
+}
+
+std::string header_checksum(const RunDescription& description) {
+  RowHash hash("header");
+  for (const StoredText& text : description.texts) {
+    if (text.key == kHeaderChecksum || text.key == kFinished || text.key == kCertificate) continue;
+    hash.add(text);
+  }
+  hash.add(description.experiment);
+  hash.add(description.tasks);
+  hash.add(description.safe_sets);
+  hash.add(description.settings);
+  return hash.text();
+}
+
+StoredChecksum first_checksum(std::string_view header, const StoredEvaluation& first) {
+  RowHash results(header);
+  results.add(first);
+  return {0, results.text(), ""};
+}
+
+StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& outcome) {
+  RowHash results(last.results);
+  results.add(outcome.round);
+  results.add(outcome.evaluation);
+  results.add(outcome.certificate);
+  results.add(outcome.regret);
+  results.add(outcome.lemmas);
+  RowHash times(last.times);
+  times.add(times_table(), outcome.round);
+  return {outcome.round.round, results.text(), times.text()};
+}
+
+std::string checkpoint_checksum(const RunState& state, std::string_view results, bool finished,
+                                std::string_view certificate) {
+  RowHash hash(results);
+  hash.add(StoredCheckpoint{1, state.round, {state.state}, finished ? "finished" : ""});
+  hash.add(state.policies);
+  hash.add(state.knowledge);
+  hash.add(StoredText{std::string(kCertificate), std::string(certificate)});
+  return hash.text();
+}
+
+}  // namespace lifeguard

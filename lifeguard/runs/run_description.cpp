@@ -1,0 +1,159 @@
+#include "lifeguard/runs/run_description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/shallow_json.hpp"
+#include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
+#include "lifeguard/version.hpp"
+
+namespace lifeguard {
+namespace {
+
+constexpr std::array<std::pair<Integrator, const char*>, 3> kIntegrators = {
+    {{Integrator::explicit_euler, "explicit_euler"},
+     {Integrator::semi_implicit_euler, "semi_implicit_euler"},
+     {Integrator::runge_kutta_4, "runge_kutta_4"}}};
+
+StoredTask stored_task(const Task& task, const std::string& system) {
+  StoredTask stored;
+  stored.name = task.name;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const std::string& name : parameter_names(task.system)) {
+    json[name] = parameter(task.system, name);
+  }
+  stored.parameters = json.dump();
+  stored.system = system;
+  for (const auto& [integrator, name] : kIntegrators) {
+    if (integrator == task.settings.integrator) stored.integrator = name;
+  }
+  stored.settings = task.settings;
+  return stored;
+}
+
+StoredSafeSet stored_safe_set(const SafeSet& set) {
+  StoredSafeSet stored;
+  const Eigen::MatrixXd by_rows = set.coefficients().transpose();
+  stored.coefficients = by_rows.reshaped();
+  stored.limits = set.limits();
+  stored.names = nlohmann::json(set.names()).dump();
+  stored.slack_limit = set.slack_limit();
+  return stored;
+}
+
+std::string hash_of(const SafeSet& set) {
+  Fingerprint hash;
+  hash.add(set.coefficients());
+  hash.add(set.limits());
+  hash.add(set.slack_limit());
+  for (const std::string& name : set.names()) hash.add(std::string_view(name));
+  return hash.hex();
+}
+
+}  // namespace
+
+StoredExperiment experiment_of(const ExperimentConfig& config) {
+  StoredExperiment e;
+  e.name = config.name;
+  e.family = config.family.name;
+  e.method = config.method;
+  e.base_method = base_method(config);
+  e.methods = nlohmann::json(config.methods).dump();
+  e.seed = config.seed;
+  e.rounds = config.rounds;
+  e.tasks = config.tasks;
+  const Task nominal{"", config.family.nominal, config.family.settings};
+  e.states = nominal.states();
+  e.features = feature_count(nominal, config.features);
+  e.actions = nominal.actions();
+  e.steps = config.steps;
+  e.trajectories = batch_size(config);
+  e.start_states = config.start_states;
+  if (e.base_method == LearnerSettings::kMethod) {
+    const LearnerSettings& learner = config.learner();
+    e.k = learner.cross_validate_k ? -1 : learner.columns(e.features * e.actions);
+    e.p = learner.projection.p;
+    e.q = learner.projection.q;
+    e.mu1 = learner.regularisation.mu1;
+    e.mu2 = learner.regularisation.mu2;
+    e.zeta = learner.zeta;
+  }
+  return e;
+}
+
+RunDescription describe(const ExperimentConfig& config, const Setting& setting,
+                        const Eigen::MatrixXd& first_policies, int k) {
+  RunDescription description;
+  description.texts = {{"config", config.source_text},
+                       {"config_source", config.source},
+                       {"lifeguard_version", kVersion},
+                       {"method", config.method},
+                       {"overrides", nlohmann::json(config.overrides).dump()}};
+  description.experiment = experiment_of(config);
+  description.experiment.k = k;
+  const std::string system = system_name(config.family.nominal);
+  std::map<std::string, long> known;
+  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
+    StoredTask& task = description.tasks.emplace_back(stored_task(setting.tasks[t], system));
+    task.task = static_cast<int>(t);
+    task.first_policy = first_policies.col(static_cast<long>(t));
+    const SafeSet& set = setting.safe_sets[t];
+    const auto next = static_cast<long>(description.safe_sets.size());
+    const auto [place, is_new] = known.emplace(hash_of(set), next);
+    if (is_new) description.safe_sets.emplace_back(stored_safe_set(set)).safe_set = next;
+    task.safe_set = place->second;
+  }
+  for (const auto& [key, value] : effective_values(config)) {
+    description.settings.push_back({static_cast<long>(description.settings.size()), key, value});
+  }
+  return description;
+}
+
+Task task_of(const StoredTask& stored) {
+  Task task{stored.name, system_by_name(stored.system), stored.settings};
+  try {
+    const nlohmann::json parameters = shallow_json(stored.parameters);
+    const std::vector<std::string> names = parameter_names(task.system);
+    require(parameters.is_object() && parameters.size() == names.size(), "parameters",
+            stored.parameters, fmt::format("must have {} entries", names.size()));
+    for (const std::string& name : names) {
+      set_parameter(task.system, name, parameters.at(name).get<double>());
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput("parameters", stored.parameters, error.what());
+  }
+  bool known = false;
+  for (const auto& [integrator, name] : kIntegrators) {
+    if (stored.integrator != name) continue;
+    task.settings.integrator = integrator;
+    known = true;
+  }
+  require(known, "integrator", stored.integrator, "must be one that this lifeguard knows");
+  task.validate();
+  return task;
+}
+
+SafeSet safe_set_of(const StoredSafeSet& stored, int parameters) {
+  const long rows = stored.limits.size();
+  require_size("coefficients", stored.coefficients.size(), rows * parameters);
+  std::vector<std::string> names;
+  try {
+    names = shallow_json(stored.names).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput("names", stored.names, error.what());
+  }
+  require_size("names", static_cast<long>(names.size()), rows);
+  if (rows == 0) return SafeSet(parameters);
+  const Eigen::MatrixXd by_rows = stored.coefficients.reshaped(parameters, rows);
+  return {by_rows.transpose(), stored.limits, std::move(names), stored.slack_limit};
+}
+
+}  // namespace lifeguard

@@ -1,0 +1,168 @@
+#include "lifeguard/runs/run_view.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/runs/shallow_json.hpp"
+#include "lifeguard/version.hpp"
+
+namespace lifeguard {
+namespace {
+
+template <typename Row>
+void append(std::vector<Row>& rows, std::vector<Row> more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
+}
+
+template <typename Row>
+long next_round(const std::vector<Row>& rows) {
+  return rows.empty() ? RunReader::kFirst : rows.back().round + 1;
+}
+
+[[noreturn]] void damaged_view(const RunReader& reader, const std::string& what) {
+  throw DamagedRunFile(fmt::format("{} is damaged: {}", reader.path().string(), what));
+}
+
+bool same_run(const RunHeader& a, const RunHeader& b) {
+  return a.schema_version == b.schema_version && a.lifeguard_version == b.lifeguard_version &&
+         a.config_text == b.config_text && a.overrides == b.overrides;
+}
+
+}  // namespace
+
+RunView::RunView(const std::filesystem::path& path) : RunView(RunReader(path)) {}
+
+RunView::RunView(const RunReader& reader)
+    : file(reader.path().filename().string()), header(reader.header()) {
+  if (header.schema_version < 4) {
+    complete_old(reader);
+  } else {
+    take(reader, reader.description());
+    if (const std::optional<RunState> state = reader.state()) take(*state);
+  }
+  take_rows(reader);
+}
+
+Features RunView::features() const {
+  const auto is_on = [&](std::string_view key) {
+    return std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
+      return setting.first == key && setting.second == "true";
+    });
+  };
+  return {.bias = is_on("policy.bias"), .second_order = is_on("policy.second_order")};
+}
+
+void RunView::read_on(const RunReader& reader) {
+  const RunHeader& now = reader.header();
+  if (now.schema_version < 4 || !same_run(header, now) || now.rounds_done < header.rounds_done) {
+    *this = RunView(reader);
+    return;
+  }
+  header = now;
+  if (const std::optional<RunState> state = reader.state()) take(*state);
+  take_rows(reader);
+}
+
+void RunView::take_rows(const RunReader& reader) {
+  append(rounds, reader.rounds(next_round(rounds)));
+  append(evaluations, reader.evaluations(next_round(evaluations)));
+  append(certificates, reader.certificates(next_round(certificates)));
+  append(regrets, reader.regrets(next_round(regrets)));
+  append(lemmas, reader.lemmas(next_round(lemmas)));
+  certificate_json = reader.certificate_json();
+  for (const StoredCertificate& certificate : certificates) {
+    if (certificate.spectrum.size() != header.experiment.k) {
+      damaged_view(
+          reader, fmt::format("table certificates, round {}, column spectrum: has {} "
+                              "numbers, must have {}",
+                              certificate.round, certificate.spectrum.size(), header.experiment.k));
+    }
+  }
+}
+
+void RunView::take(const RunReader& reader, const RunDescription& description) {
+  const int parameters = description.experiment.features * description.experiment.actions;
+  try {
+    methods = shallow_json(description.experiment.methods).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception& error) {
+    damaged_view(reader, fmt::format("table experiment, column methods: {}", error.what()));
+  }
+  settings.clear();
+  for (const StoredSetting& setting : description.settings) {
+    settings.emplace_back(setting.key, setting.value);
+  }
+  std::string where;
+  try {
+    for (const StoredSafeSet& stored : description.safe_sets) {
+      where = fmt::format("table safe_sets, safe_set {}", stored.safe_set);
+      if (stored.safe_set != static_cast<long>(safe_sets_.size())) {
+        damaged_view(reader, where + ": is out of order");
+      }
+      safe_sets_.push_back(safe_set_of(stored, parameters));
+    }
+    first_policies.resize(parameters, static_cast<long>(description.tasks.size()));
+    for (const StoredTask& stored : description.tasks) {
+      where = fmt::format("table tasks, task {}", stored.task);
+      const auto place = static_cast<std::size_t>(stored.safe_set);
+      if (place >= safe_sets_.size()) damaged_view(reader, where + ": its safe set is missing");
+      first_policies.col(static_cast<long>(tasks.size())) = stored.first_policy;
+      places_.push_back(place);
+      const Task& task = tasks.emplace_back(task_of(stored));
+      if (task.states() != description.experiment.states ||
+          task.actions() != description.experiment.actions) {
+        damaged_view(reader, where + ": its system has other states or actions");
+      }
+    }
+  } catch (const InvalidInput& error) {
+    damaged_view(reader, fmt::format("{}: {}", where, error.what()));
+  }
+  policies = first_policies;
+}
+
+void RunView::take(const RunState& state) {
+  policies.resize(parameters(), static_cast<long>(state.policies.size()));
+  for (std::size_t t = 0; t < state.policies.size(); ++t) {
+    policies.col(static_cast<long>(t)) = state.policies[t].parameters;
+  }
+  knowledge.reset();
+  if (state.knowledge) knowledge = state.knowledge->knowledge;
+}
+
+void RunView::complete_old(const RunReader& reader) {
+  const std::size_t stored = reader.old_tasks().size();
+  if (stored != static_cast<std::size_t>(header.experiment.tasks)) {
+    damaged_view(reader, fmt::format("table tasks has {} rows, must have {}", stored,
+                                     header.experiment.tasks));
+  }
+  try {
+    Run run(header.config());
+    RunDescription description = run.description();
+    header.experiment.k = description.experiment.k;
+    take(reader, description);
+    std::optional<RunState> state = reader.state();
+    if (!state) return;
+    try {
+      run.restore(state->state);
+      state = run.stored_state();
+    } catch (const InvalidInput&) {
+      // A learner of another version. A finished run has its policies all the same.
+      if (static_cast<int>(state->policies.size()) != header.experiment.tasks) throw;
+    }
+    take(*state);
+  } catch (const InvalidInput& error) {
+    throw RunFileError(fmt::format(
+        "{} is of an older lifeguard ({}), and this one ({}) does not understand it: {}",
+        reader.path().string(), header.lifeguard_version, kVersion, error.what()));
+  }
+}
+
+}  // namespace lifeguard

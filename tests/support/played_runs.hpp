@@ -1,0 +1,68 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "lifeguard/runs/run.hpp"
+
+namespace lifeguard {
+
+/// A small experiment: three masses with limits on their gains, twelve rounds.
+inline ExperimentConfig small_experiment(const std::string& method, int seed) {
+  constexpr const char* kConfig = R"(
+[experiment]
+name = "small"
+rounds = 12
+tasks = 3
+trajectories = 10
+steps = 20
+[evaluation]
+start_states = 4
+[family]
+base = "mass-spring"
+[safe_set.lqr_box]
+reach = 0.5
+)";
+  return configuration_of(parse_config(kConfig, "test"), method, seed);
+}
+
+/// The same without constraints, four rounds.
+inline ExperimentConfig small_free_experiment(const std::string& method) {
+  constexpr const char* kConfig =
+      "[experiment]\nname='free'\nrounds=4\ntasks=2\nsteps=10\n[family]\nbase='mass-spring'\n";
+  return configuration_of(parse_config(kConfig, "test"), method, 0);
+}
+
+/// Tests on run files, in a folder of their own.
+class PlayedRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              (std::string("lifeguard-") + test->test_suite_name() + "-" + test->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Plays until `rounds` rounds are done, or all.
+  std::filesystem::path play(const ExperimentConfig& config, long rounds = 1000) {
+    const auto path = folder_ / (config.method + "-" + std::to_string(config.seed) + ".run");
+    RunOptions options;
+    options.after_round = [&](const lifeguard::Run& run, const RoundOutcome&) {
+      return run.rounds_done() < rounds;
+    };
+    if (std::filesystem::exists(path)) {
+      resume_run(path, options);
+    } else {
+      start_run(config, path, options);
+    }
+    return path;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace lifeguard

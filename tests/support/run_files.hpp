@@ -1,0 +1,69 @@
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/run_rows.hpp"
+
+namespace lifeguard::run_files {
+
+inline ExperimentConfig small_config(const std::string& method = "learner", int rounds = 30) {
+  return parse_config(
+      fmt::format("[experiment]\nname = \"small\"\nrounds = {}\ntasks = 3\n"
+                  "trajectories = 16\nsteps = 100\nmethod = \"{}\"\nseeds = 2\n"
+                  "[evaluation]\nstart_states = 4\n"
+                  "[family]\nbase = \"mass-spring\"\n"
+                  "[safe_set]\nslack_limit = 100\n[safe_set.lqr_box]\nreach = 0.5\n",
+                  rounds, method),
+      "small.toml");
+}
+
+class RunFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              fmt::format("lifeguard-{}-{}-{}", info->test_suite_name(), info->name(), getpid());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+};
+
+/// Everything in a run file but its times, as text.
+inline std::string results_of(const std::filesystem::path& path) {
+  SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
+  std::string text;
+  visit_tables([&](const auto& table) {
+    if (table.name == "timings") return;
+    SQLite::Statement query(
+        database, fmt::format("SELECT {} FROM {} ORDER BY 1",
+                              table.name == "checksums" ? "round, results" : "*", table.name));
+    while (query.executeStep()) {
+      text += table.name;
+      for (int i = 0; i < query.getColumnCount(); ++i) {
+        const SQLite::Column column = query.getColumn(i);
+        text += '|';
+        if (column.isFloat()) {
+          text += fmt::format("{}", column.getDouble());
+        } else if (column.getBytes() > 0) {
+          text.append(static_cast<const char*>(column.getBlob()),
+                      static_cast<std::size_t>(column.getBytes()));
+        }
+      }
+      text += '\n';
+    }
+  });
+  return text;
+}
+
+}  // namespace lifeguard::run_files
