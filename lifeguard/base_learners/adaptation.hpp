@@ -7,6 +7,7 @@
 
 namespace lifeguard {
 
+/// The settings with the discount and the trust region that suit this batch.
 BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
                             const AdaptationSettings& adaptation, const Trajectories& trajectories);
 

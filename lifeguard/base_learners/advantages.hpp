@@ -11,6 +11,7 @@
 
 namespace lifeguard {
 
+/// What compute_advantages found out on the way.
 struct AdvantageSummary {
   /// Mean over the batch of C(τ) = (1/M) Σ_m c_m (Trajectories::mean_cost).
   double mean_cost = kNaN;

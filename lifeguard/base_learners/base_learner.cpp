@@ -91,6 +91,7 @@ void write_no_signal(const Eigen::MatrixXd& curvature, double constant, RoundLos
   loss.cost_gradient.setZero(loss.played.size());
   loss.natural_norm_squared = 0.0;
   loss.noise_share = kNaN;
+  loss.shrinkage = 1;
   loss.step_kl = 0.0;
 }
 
@@ -167,16 +168,16 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   }
   loss.noise_share = noise / q;
   // A noise that could not be estimated (one trajectory) shrinks nothing.
-  const double shrinkage =
-      settings.step.shrinkage == NoiseShrinkage::none || std::isnan(loss.noise_share)
-          ? 1.0
-          : std::max(settings.step.shrinkage_floor, 1.0 - loss.noise_share);
+  loss.shrinkage = settings.step.shrinkage == NoiseShrinkage::none || std::isnan(loss.noise_share)
+                       ? 1.0
+                       : std::max(settings.step.shrinkage_floor, 1.0 - loss.noise_share);
 
   const bool plain = settings.method == BaseLearnerMethod::reinforce;
   if (plain) w.direction = w.policy_gradient.gradient;
   const double direction_curvature = plain ? block_norm_squared(fisher, w.direction) : q;
   const double step =
-      choose_step(t, played, visit, settings.step, weighted, direction_curvature, w) * shrinkage;
+      choose_step(t, played, visit, settings.step, weighted, direction_curvature, w) *
+      loss.shrinkage;
 
   loss.status = damped ? RoundLossStatus::damped_curvature : RoundLossStatus::ok;
   loss.target = loss.played - step * w.direction;
@@ -193,7 +194,7 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
     loss.curvature = fisher;
   }
   if (settings.loss_scale == LossScale::cost) {
-    const double scale = cost_unit * shrinkage / step;
+    const double scale = cost_unit * loss.shrinkage / step;
     loss.curvature *= scale;
     const double drop = plain ? w.direction.squaredNorm() : q;
     loss.constant = summary.mean_cost - 0.5 * scale * step * step * drop;
@@ -239,6 +240,7 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
   loss.target = loss.played + w.direction;
   loss.constant = at_played - 0.5 * drop;
   loss.noise_share = kNaN;
+  loss.shrinkage = 1;
   if (!weighted) {  // demonstrations say nothing about the cost of this policy
     loss.cost_gradient.setConstant(loss.played.size(), kNaN);
     loss.natural_norm_squared = kNaN;

@@ -42,6 +42,8 @@ struct RoundLoss {
   double natural_norm_squared = kNaN;
   /// The estimated part of q that is sampling noise, as a share of q; 1 or more means all of it.
   double noise_share = kNaN;
+  /// The factor by which the step was shortened for that noise; 1 if it was not.
+  double shrinkage = 1;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
   /// divergence over a trajectory, in nats.
   double step_kl = kNaN;

@@ -19,10 +19,12 @@ class ImportanceLine {
   /// Uses the first `count` trajectories.
   void prepare(const Trajectories& trajectories, const GaussianPolicy& played,
                const double* advantages, const Eigen::VectorXd& direction, int count);
+  /// What the line says of one step.
   struct Point {
     double value = 0;            // S(step)
     double effective_share = 0;  // (Σw)² / (N Σw²) of the weights
   };
+  /// S at this step.
   Point at(double step) const;
 
  private:

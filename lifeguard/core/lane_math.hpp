@@ -6,11 +6,11 @@
 // Compiled once per target: include it from a file that foreach_target.h re-includes, or from a
 // plain source file for the double versions.
 
-#if defined(LIFEGUARD_CORE_LANE_MATH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
-#ifdef LIFEGUARD_CORE_LANE_MATH_INL_HPP
-#undef LIFEGUARD_CORE_LANE_MATH_INL_HPP
+#if defined(LIFEGUARD_CORE_LANE_MATH_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIFEGUARD_CORE_LANE_MATH_HPP
+#undef LIFEGUARD_CORE_LANE_MATH_HPP
 #else
-#define LIFEGUARD_CORE_LANE_MATH_INL_HPP
+#define LIFEGUARD_CORE_LANE_MATH_HPP
 #endif
 
 #include <hwy/highway.h>

@@ -2,11 +2,11 @@
 // trajectory. Random123 has the same generator for one counter at a time, which CounterRandom
 // uses; the tests compare rollouts with it to the bit.
 
-#if defined(LIFEGUARD_CORE_PHILOX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
-#ifdef LIFEGUARD_CORE_PHILOX_INL_HPP
-#undef LIFEGUARD_CORE_PHILOX_INL_HPP
+#if defined(LIFEGUARD_CORE_PHILOX_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIFEGUARD_CORE_PHILOX_HPP
+#undef LIFEGUARD_CORE_PHILOX_HPP
 #else
-#define LIFEGUARD_CORE_PHILOX_INL_HPP
+#define LIFEGUARD_CORE_PHILOX_HPP
 #endif
 
 #include <cstdint>

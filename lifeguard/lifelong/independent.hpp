@@ -26,6 +26,7 @@ struct IndependentSettings {
 /// PG: every task learns alone, from its anchor. Nothing is shared.
 class IndependentLearner : public PolicyLearner {
  public:
+  /// No tasks yet.
   IndependentLearner(int features, int actions, const IndependentSettings& settings = {})
       : PolicyLearner(features, actions, settings.round), policies_(features * actions, 0) {}
 

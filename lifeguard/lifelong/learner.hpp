@@ -26,13 +26,18 @@ class LearningRule;
 /// rounds before it.
 class Learner : public PolicyLearner {
  public:
+  /// No tasks yet. Throws InvalidInput if the settings break a rule.
   Learner(int features, int actions, const LearnerSettings& settings = {});
   ~Learner() override;
+  /// Moved, never copied.
   Learner(Learner&&) noexcept;
+  /// As the constructor.
   Learner& operator=(Learner&&) noexcept;
 
+  /// What it was made with, what it knows, and the summed losses of the alternating rule.
   const LearnerSettings& settings() const { return settings_; }
   const Knowledge& knowledge() const { return knowledge_; }
+  /// One for each task, in the order of adding.
   const std::vector<SafeSet>& safe_sets() const { return safeguard_.safe_sets(); }
 
   /// A task without constraints (PolicyLearner::add_task), or one whose every policy must lie in
@@ -41,6 +46,7 @@ class Learner : public PolicyLearner {
   /// without strictly safe policies throws InvalidInput that names the rows that contradict each
   /// other, with their multipliers.
   using PolicyLearner::add_task;
+  /// A task whose every policy, the first one included, must lie in `safe_set`; see above.
   void add_task(const std::string& id, const SafeSet& safe_set, double sigma,
                 const std::optional<Eigen::VectorXd>& anchor = {});
   /// New constraints for a known task; the next policy already obeys. Without an anchor the old one
@@ -57,6 +63,7 @@ class Learner : public PolicyLearner {
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
 
+  /// Everything, as text that load() reads back to the same bits.
   void save(std::ostream& out) const;
   /// A file that was not written by save() throws InvalidInput.
   static Learner load(std::istream& in);

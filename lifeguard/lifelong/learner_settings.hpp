@@ -30,7 +30,9 @@ struct LinearisedSettings {
   /// from then on. Both only if the batches' standard errors leave no doubt. > 1.
   double retreat_factor = 2.0;
 
+  /// w_j after so many rounds.
   double share(long rounds_before, int tasks) const;
+  /// Its part of the table [learner].
   void visit(SettingVisitor& visitor);
   void validate() const;
   bool operator==(const LinearisedSettings&) const = default;
@@ -43,11 +45,13 @@ enum class BlockStep {
   natural_gradient,  // x - rate Z⁻¹ ∇e, with the Fisher information plus regularisation as Z
 };
 
+/// How far the gradient forms of BlockStep go.
 enum class StepRate {
   decaying,     // c/j in round j, as in the paper's experiments
   line_search,  // the minimum along the direction, exact since e is quadratic in each block
 };
 
+/// How the paper's alternating form updates L and S.
 struct AlternationSettings {
   BlockStep step = BlockStep::closed_form;
   StepRate rate = StepRate::line_search;
@@ -58,6 +62,7 @@ struct AlternationSettings {
   /// Whether a round updates the coefficients of all known tasks, or only of the current one.
   bool all_coefficients = true;
 
+  /// Its part of the table [learner].
   void visit(SettingVisitor& visitor);
   void validate() const;
   bool operator==(const AlternationSettings&) const = default;
@@ -75,6 +80,7 @@ struct RegularisationSettings {
   /// μ₁‖S‖²; a small κ lets the tasks share a mean freely and ties each task to it.
   double mean_weight = 1e-3;
 
+  /// Its part of the table [learner].
   void visit(SettingVisitor& visitor);
   void validate() const;
   bool operator==(const RegularisationSettings&) const = default;
@@ -86,6 +92,7 @@ enum class UpdateRule {
   alternating,  // Alternation on the summed losses
 };
 
+/// Everything that can be chosen of a Learner.
 struct LearnerSettings {
   RoundSettings round;
   /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
@@ -112,6 +119,7 @@ struct LearnerSettings {
 
   /// The name of the method that has these settings, and what it is.
   static constexpr std::string_view kMethod = "learner";
+  /// A learner with these settings, without tasks.
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The number of columns of L for policies with so many parameters.
   int columns(int parameters) const { return k == 0 ? parameters : k; }

@@ -110,13 +110,12 @@ bool LinearisedRule::lost(const LearningRound& round) const {
 
 double LinearisedRule::step_radius(const RoundLoss& loss) const {
   // The base learner stepped by ½ΔᵀΓΔ = radius · shrinkage².
-  const double shrinkage = std::max(shrinkage_floor_, 1 - loss.noise_share);
   double squares = 0;
   for (int start = 0; start < parameters_; start += features_) {
     const auto block = step_.segment(start, features_);
     for (int j = 0; j < features_; ++j) squares += block(j) * loss.curvature.col(j).dot(block);
   }
-  return 0.5 * squares / (shrinkage * shrinkage);
+  return 0.5 * squares / (loss.shrinkage * loss.shrinkage);
 }
 
 void LinearisedRule::accept(const LearningRound& round) {

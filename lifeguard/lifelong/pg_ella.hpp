@@ -11,6 +11,7 @@ namespace lifeguard {
 
 class SettingVisitor;
 
+/// Settings of PgElla, named as in its paper.
 struct PgEllaSettings {
   static constexpr std::string_view kMethod = "pg-ella";
   RoundSettings round;
@@ -37,12 +38,14 @@ struct PgEllaSettings {
 /// of which each round solves first for s_t of the observed task and then once for L.
 class PgElla : public PolicyLearner {
  public:
+  /// No tasks yet.
   PgElla(int features, int actions, const PgEllaSettings& settings = {});
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
   void write_state(std::ostream& out) const override;
   void read_state(std::istream& in) override;
 
+  /// L and S.
   const Eigen::MatrixXd& basis() const { return basis_; }
   const Eigen::MatrixXd& coefficients() const { return coefficients_; }
 

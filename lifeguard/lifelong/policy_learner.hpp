@@ -27,9 +27,11 @@ inline constexpr int kMostParameters = 1 << 20;
 /// ends in a status other than ok and no_signal, leaves the learner exactly as it was.
 class PolicyLearner {
  public:
+  /// No tasks yet.
   PolicyLearner(int features, int actions, const RoundSettings& round);
   virtual ~PolicyLearner();
 
+  /// Sizes, settings, and what was played so far; d = features · actions.
   int features() const { return features_; }
   int actions() const { return actions_; }
   int parameters() const { return features_ * actions_; }
@@ -68,13 +70,16 @@ class PolicyLearner {
   virtual void read_state(std::istream& in) = 0;
 
  protected:
+  /// A known task.
   struct TaskState {
     std::string id;
     double sigma;
     long visits;
   };
 
+  /// Moved by those who derive from it.
   PolicyLearner(PolicyLearner&&) noexcept;
+  /// As the constructor.
   PolicyLearner& operator=(PolicyLearner&&) noexcept;
 
   /// The first and the last part of add_task, for learners that know more of their tasks.
@@ -82,6 +87,7 @@ class PolicyLearner {
   void enter_task(const std::string& id, double sigma);
   /// The place of a task in the order of adding; an unknown one throws InvalidInput.
   int index(std::string_view id) const;
+  /// All known tasks, to read and to put back.
   const std::vector<TaskState>& task_states() const { return tasks_; }
   void restore_tasks(std::vector<TaskState> tasks, long rounds);
   /// Rounds, and the visits to each task, under the learner's own title.

@@ -9,6 +9,7 @@
 
 namespace lifeguard {
 
+/// How a round ended, and what that means for the learner.
 enum class RoundStatus {
   not_run,
   /// The round was learnt from.

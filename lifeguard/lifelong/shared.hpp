@@ -24,6 +24,7 @@ struct SharedSettings {
 /// beat where tasks differ little.
 class SharedLearner : public PolicyLearner {
  public:
+  /// No tasks yet.
   SharedLearner(int features, int actions, const SharedSettings& settings = {});
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override {

@@ -66,6 +66,7 @@ struct ExperimentConfig {
   /// The settings of every method.
   Methods settings;
 
+  /// The settings of the lifelong learner.
   LearnerSettings& learner() { return std::get<LearnerSettings>(settings); }
   const LearnerSettings& learner() const { return std::get<LearnerSettings>(settings); }
 

@@ -18,6 +18,7 @@ enum class EndReason {
   cut_short,  // by a time limit, an operator, the end of a recording: no failure, and what would
               // have followed is not known
 };
+/// "finished", "failed" or "cut short".
 const char* to_string(EndReason end);
 
 /// A number that cannot be in a batch.

@@ -276,6 +276,31 @@ TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
   EXPECT_EQ(allocations, 0);
 }
 
+// The pooled step of a task's own gradients has the trust region of the round that is observed.
+// With noise_shrinkage = none that round was not shortened, however noisy it was.
+TEST(LinearisedRule, OwnStepsStayInTheTrustRegionWithoutShrinkage) {
+  LearnerSettings settings;
+  settings.linearised.initial_share = 0;  // own steps only
+  Learner learner(kFeatures, kActions, settings);
+  learner.add_task("a", Eigen::VectorXd::Zero(kParameters), 1.0);
+  Draws draws(5);
+  for (int round = 0; round < 5; ++round) {
+    const Eigen::VectorXd before = learner.policy("a").parameters();
+    RoundLoss loss = synthetic_loss(draws, kFeatures, before + 0.1 * draws.normals(kParameters, 1));
+    loss.played = before;
+    loss.cost_gradient = draws.normals(kParameters, 1);
+    loss.natural_norm_squared = 1;
+    loss.noise_share = 0.9;
+    loss.shrinkage = 1;
+    const double radius = loss.value(before) - loss.constant;
+    ASSERT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
+    RoundLoss moved = loss;
+    moved.target = before;
+    const double step = moved.value(learner.policy("a").parameters()) - moved.constant;
+    EXPECT_LE(step, (1 + 1e-9) * radius) << round;
+  }
+}
+
 TEST(AlternatingRule, MemoryOneAddsUpAllRoundsAndMemoryZeroKeepsTheLast) {
   LearnerSettings settings;
   settings.update = UpdateRule::alternating;

@@ -4,12 +4,14 @@ namespace lifeguard {
 
 class SettingVisitor;
 
+/// How the nearest safe knowledge is found.
 enum class ProjectionMode {
   exact,  // alternating exact L- and S-steps
   paper,  // the paper's semi-definite program for LᵀL, then the S-step
   none,   // the target as it is; no safety
 };
 
+/// The safety projection: spectrum, weights, and when it ends.
 struct ProjectionSettings {
   ProjectionMode mode = ProjectionMode::exact;
   /// p I ⪯ LᵀL ⪯ q I, 0 < p < q, q − p beyond rounding.
