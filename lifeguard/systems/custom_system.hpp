@@ -90,7 +90,8 @@ class CustomSystem {
   virtual bool failed(std::span<const double> x) const = 0;
   virtual void features(std::span<const double> x, std::span<double> out) const = 0;
 
-  /// Names and units, parameters, and how it is drawn; the settings of its tasks; what holds a goal.
+  /// Names and units, parameters, and how it is drawn; the settings of its tasks; what holds a
+  /// goal.
   virtual SystemDescription describe() const = 0;
   virtual TaskSettings default_settings() const = 0;
   virtual Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const = 0;
