@@ -49,8 +49,10 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
 void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
   knowledge_.policy_parameters(task, alpha);
   // The knowledge was verified when it was made. This is the last look at the very numbers that
-  // leave; the anchor is strictly safe whatever happened.
-  if (!safeguard_.allows(task, alpha)) alpha = knowledge_.anchors.col(task);
+  // leave; the anchor is strictly safe whatever happened. That is counted: it should never happen.
+  if (safeguard_.allows(task, alpha)) return;
+  ++*fallbacks_;
+  alpha = knowledge_.anchors.col(task);
 }
 
 Eigen::VectorXd Learner::anchor_for(std::string_view id, const SafeSet& safe_set,

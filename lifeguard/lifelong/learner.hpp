@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <atomic>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -62,6 +63,8 @@ class Learner : public PolicyLearner {
   void inject_faults(FaultInjection faults) { safeguard_.inject_faults(std::move(faults)); }
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+  /// How often the last look at a policy that was about to leave failed, so that its anchor left.
+  long fallbacks() const override { return *fallbacks_; }
 
   /// Everything, as text that load() reads back to the same bits.
   void save(std::ostream& out) const;
@@ -90,6 +93,7 @@ class Learner : public PolicyLearner {
   Knowledge next_;  // the round in the making; it becomes the knowledge at the end or not at all
   std::unique_ptr<LearningRule> rule_;
   SafeguardRecord last_safeguard_;
+  std::unique_ptr<std::atomic<long>> fallbacks_ = std::make_unique<std::atomic<long>>(0);
 };
 
 }  // namespace lifeguard
