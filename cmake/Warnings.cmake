@@ -11,13 +11,13 @@ function(lifeguard_enable_warnings target)
             -Wnon-virtual-dtor
             -Woverloaded-virtual
             -Wold-style-cast
-            -Wdouble-promotion
-            # GCC 12 sees these in std::string's and Boost's own code.
-            -Wno-maybe-uninitialized
-            -Wno-array-bounds
-            -Wno-stringop-overflow
-            -Wno-stringop-overread
-            -Wno-restrict)
+            -Wdouble-promotion)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 sees these in std::string's and Boost's own code.
+    target_compile_options(
+      ${target} PRIVATE -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow
+                        -Wno-stringop-overread -Wno-restrict)
+  endif()
   if(LIFEGUARD_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

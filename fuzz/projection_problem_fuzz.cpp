@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,12 @@
 
 namespace {
 
-constexpr int kLargest = 6;  // parameters, columns, tasks
-constexpr int kMostRows = 12;
+// What is tried is what is read. Solving takes a thousand times as long, so small problems are
+// solved, and of these one of so many, chosen by its bytes; one of those as the paper does.
+constexpr int kLargest = 3;  // parameters, columns, tasks
+constexpr int kMostRows = 6;
+constexpr std::size_t kSolvedShare = 16;
+constexpr std::size_t kPaperShare = 4;
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "projection_problem_fuzz: %s\n", what);
@@ -53,11 +58,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const lifeguard::ProjectionProblem problem =
         lifeguard::read_projection_problem(text, lifeguard::Deadline::after(2));
-    if (!is_small(problem)) return 0;
+    const std::size_t number = std::hash<std::string_view>{}(text);
+    if (!is_small(problem) || number % kSolvedShare != 0) return 0;
     lifeguard::ProjectionProblemSettings settings;
-    settings.max_alternations = 30;
+    settings.max_alternations = 10;
     settings.seconds = 0.2;
     check(problem, settings);
+    if (number / kSolvedShare % kPaperShare != 0) return 0;
     settings.mode = lifeguard::ProjectionMode::paper;
     check(problem, settings);
   } catch (const lifeguard::InvalidInput&) {
