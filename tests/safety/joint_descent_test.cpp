@@ -46,12 +46,19 @@ JointDescent::Outcome run(JointDescent& descent, const Problem& problem, int mos
 // Random small moves that stay feasible do not lower the objective by more than is left to gain.
 TEST(JointDescent, EndsWhereNoSmallMoveIsBetter) {
   int stationary = 0;
+  int reached = 0;
   long moves = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const Problem problem(seed, {6, 4, 12, 5});
     JointDescent descent;
-    if (run(descent, problem) != JointDescent::Outcome::stationary) continue;
+    const JointDescent::Outcome outcome = run(descent, problem);
+    ASSERT_NE(outcome, JointDescent::Outcome::failed) << seed;
+    if (outcome != JointDescent::Outcome::stationary) continue;
     ++stationary;
+    if (test_support::unsafe_count(problem.data, problem.data.target) == 0) {
+      ++reached;
+      EXPECT_LT(descent.objective(), 1e-9 * problem.objective(problem.data.last)) << seed;
+    }
     const Knowledge& at = descent.point();
     ASSERT_EQ(test_support::unsafe_count(problem.data, at), 0) << seed;
     const double value = problem.objective(at);
@@ -71,7 +78,11 @@ TEST(JointDescent, EndsWhereNoSmallMoveIsBetter) {
       EXPECT_GE(problem.objective(moved), value * (1 - 1e-6)) << seed << " " << length;
     }
   }
-  EXPECT_GE(stationary, 30);
+  // In eight problems a thousand steps are too few: p and q, or opposite rows, are a millionth
+  // apart, and a straight step soon leaves what lies between them.
+  EXPECT_EQ(stationary, 52);
+  // In others the target itself is inside.
+  EXPECT_GE(reached, 10);
   EXPECT_GT(moves, 200);
 }
 

@@ -5,6 +5,7 @@
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "lifeguard/safety/solve/coefficient_step.hpp"
@@ -43,6 +44,10 @@ void JointDescent::begin(const JointProblem& problem, const Knowledge& start, do
   }
   move_inside(inside);
   objective_ = objective(point_);
+  constexpr double kDigit = std::numeric_limits<double>::epsilon();
+  rounding_ = kDigit * kDigit *
+              (problem.mu1 * problem.target->coefficients.squaredNorm() +
+               problem.mu2 * problem.target->basis.squaredNorm());
   weight_ = kFirstShare * inside * objective_ / constraints_;
   merit_ = merit(point_);
 }
@@ -290,7 +295,10 @@ bool JointDescent::is_stationary() {
   left_to_gain_ = weight_ * (constraints_ + std::sqrt(constraints_)) +
                   basis_residual_.squaredNorm() / (4 * problem_.mu2) +
                   coefficient_residual_ / (4 * problem_.mu1);
-  return left_to_gain_ <= std::max(tolerance_ * objective_, margin_cost_);
+  // No more than all of it, as where the target itself is inside: then the objective falls to 0,
+  // and any part of it with it.
+  left_to_gain_ = std::min(left_to_gain_, objective_);
+  return left_to_gain_ <= std::max({tolerance_ * objective_, margin_cost_, rounding_});
 }
 
 bool JointDescent::search_line() {

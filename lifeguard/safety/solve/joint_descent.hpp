@@ -32,7 +32,8 @@ struct JointProblem {
 /// leave the gradient of the Lagrangian at −R, where R is what curvature makes of Δ. So by duality
 ///   w (n + √n) + ‖R_L‖²/4μ₂ + ‖R_S‖²/4μ₁,   n the number of constraints,
 /// bounds what a small step from here can gain. The descent ends when this is less than a part of
-/// the objective, or less than the margin costs by which the bounds are tighter than they need be.
+/// the objective, or less than the margin costs by which the bounds are tighter than they need be,
+/// or less than the objective is off by when the last digits of the target are.
 class JointDescent {
  public:
   enum class Outcome {
@@ -87,6 +88,7 @@ class JointDescent {
   double slope_ = kNaN;  // of the merit along the step
   double left_to_gain_ = kNaN;
   double margin_cost_ = kNaN;
+  double rounding_ = kNaN;  // of the objective near the target
   // All derivatives are in the singular vectors of L: ΔL = U F Vᵀ, Δs = V f.
   Eigen::MatrixXd left_;      // U, d × d
   Eigen::MatrixXd right_;     // V, k × k
