@@ -38,8 +38,9 @@ void IndependentLearner::write_state(std::ostream& out) const {
 
 void IndependentLearner::read_state(std::istream& in) {
   StateReader reader(in);
-  read_visits(reader, IndependentSettings::kMethod);
+  SavedVisits visits = read_visits(reader, IndependentSettings::kMethod);
   read_matrix(reader, "policies", policies_);
+  restore_visits(std::move(visits));
 }
 
 }  // namespace lifeguard

@@ -165,13 +165,15 @@ void PgElla::write_state(std::ostream& out) const {
 
 void PgElla::read_state(std::istream& in) {
   StateReader reader(in);
-  read_visits(reader, PgEllaSettings::kMethod);
-  read_matrix(reader, "basis", basis_);
-  read_matrix(reader, "coefficients", coefficients_);
-  for (Expansion& expansion : expansions_) {
+  SavedVisits visits = read_visits(reader, PgEllaSettings::kMethod);
+  Eigen::MatrixXd basis = basis_;
+  Eigen::MatrixXd coefficients = coefficients_;
+  read_matrix(reader, "basis", basis);
+  read_matrix(reader, "coefficients", coefficients);
+  std::vector<Expansion> expansions(expansions_.size());
+  for (Expansion& expansion : expansions) {
     bool was_observed = false;
     reader.field("observed", was_observed);
-    expansion = {};
     if (!was_observed) continue;
     Eigen::MatrixXd target(parameters(), 1);
     expansion.curvature.resize(features(), features());
@@ -179,6 +181,10 @@ void PgElla::read_state(std::istream& in) {
     read_matrix(reader, "target", target);
     expansion.target = target.col(0);
   }
+  restore_visits(std::move(visits));
+  basis_ = std::move(basis);
+  coefficients_ = std::move(coefficients);
+  expansions_ = std::move(expansions);
 }
 
 }  // namespace lifeguard

@@ -167,7 +167,8 @@ void PolicyLearner::write_visits(StateWriter& writer, std::string_view title) co
   }
 }
 
-void PolicyLearner::read_visits(StateReader& reader, std::string_view title) {
+PolicyLearner::SavedVisits PolicyLearner::read_visits(StateReader& reader,
+                                                      std::string_view title) const {
   std::string found;
   reader.field("learner", found);
   require(found == title, "learner", found, fmt::format("must be \"{}\"", title));
@@ -181,7 +182,11 @@ void PolicyLearner::read_visits(StateReader& reader, std::string_view title) {
     reader.field("visits", task.visits);
     require(task.visits >= 0, "visits", static_cast<double>(task.visits), "must not be negative");
   }
-  restore_tasks(std::move(tasks), rounds);
+  return {std::move(tasks), rounds};
+}
+
+void PolicyLearner::restore_visits(SavedVisits visits) {
+  restore_tasks(std::move(visits.tasks), visits.rounds);
 }
 
 void PolicyLearner::read_matrix(StateReader& reader, std::string_view name,

@@ -90,9 +90,15 @@ class PolicyLearner {
   /// All known tasks, to read and to put back.
   const std::vector<TaskState>& task_states() const { return tasks_; }
   void restore_tasks(std::vector<TaskState> tasks, long rounds);
-  /// Rounds, and the visits to each task, under the learner's own title.
+  /// Rounds, and the visits to each task, under the learner's own title. What was read is put back
+  /// when the rest was read as well: a state that is refused changes nothing.
+  struct SavedVisits {
+    std::vector<TaskState> tasks;
+    long rounds;
+  };
   void write_visits(StateWriter& writer, std::string_view title) const;
-  void read_visits(StateReader& reader, std::string_view title);
+  SavedVisits read_visits(StateReader& reader, std::string_view title) const;
+  void restore_visits(SavedVisits visits);
   /// A matrix of the same shape as `matrix` is now.
   static void read_matrix(StateReader& reader, std::string_view name, Eigen::MatrixXd& matrix);
 

@@ -60,7 +60,8 @@ Learner Learner::load(std::istream& in) {
   LearnerSettings settings;
   SettingLoader loader(reader);
   visit_all(loader, settings);
-  Learner learner(features, actions, settings);
+  const int parameters = features * actions;
+  settings.validate(parameters);
   long rounds = 0;
   int tasks = 0;
   reader.field("rounds", rounds);
@@ -72,9 +73,11 @@ Learner Learner::load(std::istream& in) {
   reader.field("coefficients", knowledge.coefficients);
   reader.field("anchors", knowledge.anchors);
   knowledge.validate();
-  require_size("basis (rows)", knowledge.parameters(), learner.parameters());
-  require_size("basis (columns)", knowledge.basis_size(), settings.columns(learner.parameters()));
+  require_size("basis (rows)", knowledge.parameters(), parameters);
+  require_size("basis (columns)", knowledge.basis_size(), settings.columns(parameters));
   require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  // Only now: sizes that the values above do not have must not ask for all memory.
+  Learner learner(features, actions, settings);
   std::vector<TaskState> states;
   for (int t = 0; t < tasks; ++t) {
     TaskState& state = states.emplace_back();
@@ -84,8 +87,7 @@ Learner Learner::load(std::istream& in) {
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     learner.rule_->load_task(reader);
-    learner.safeguard_.add_task(read_safe_set(reader, learner.parameters()),
-                                knowledge.anchors.col(t));
+    learner.safeguard_.add_task(read_safe_set(reader, parameters), knowledge.anchors.col(t));
   }
   learner.restore_tasks(std::move(states), rounds);
   if (settings.projection.mode != ProjectionMode::none) {

@@ -41,9 +41,10 @@ void SharedLearner::write_state(std::ostream& out) const {
 
 void SharedLearner::read_state(std::istream& in) {
   StateReader reader(in);
-  read_visits(reader, SharedSettings::kMethod);
+  SavedVisits visits = read_visits(reader, SharedSettings::kMethod);
   Eigen::MatrixXd shift = shift_;
   read_matrix(reader, "shift", shift);
+  restore_visits(std::move(visits));
   shift_ = shift.col(0);
 }
 

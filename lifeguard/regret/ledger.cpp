@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
 
@@ -24,6 +25,8 @@ constexpr const char* kFormat = "lifeguard regret 1";
 RegretLedger::RegretLedger(int features, int actions) : features_(features), actions_(actions) {
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
+  require(features <= kMostParameters / actions, "features", features,
+          fmt::format("must give at most {} parameters", kMostParameters));
 }
 
 long RegretLedger::rounds() const {

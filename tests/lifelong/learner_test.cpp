@@ -121,6 +121,16 @@ TEST(Learner, SaveAndLoadGiveTheSameBytesAndTheSameFuture) {
   }
 }
 
+TEST(Learner, SizesThatAFileClaimsAskForNoMemory) {
+  std::string text = saved(practised({}, 9));
+  const std::size_t at = text.find("features ");
+  text.replace(at, text.find('\n', at) - at, "features 1048576");
+  const std::size_t next = text.find("actions ");
+  text.replace(next, text.find('\n', next) - next, "actions 1");
+  // L would be 2^20 x 2^20.
+  EXPECT_THROW(loaded(text), InvalidInput);
+}
+
 TEST(Learner, DamagedFilesAreRefused) {
   const std::string text = saved(practised({}, 9));
   // Every cut and many single-character changes either fail with InvalidInput or, if they only

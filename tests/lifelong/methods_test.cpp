@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <sstream>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/cross_validation.hpp"
@@ -52,6 +53,34 @@ TEST(Methods, StartAtTheAnchorAndRefuseBadInputUnchanged) {
     EXPECT_EQ(learner->rounds(), 1);
     EXPECT_EQ(learner->visits("a"), 1);
     EXPECT_EQ(learner->visits("b"), 0);
+  }
+}
+
+TEST(Methods, AStateThatIsRefusedChangesNothing) {
+  const auto state_of = [](const PolicyLearner& learner) {
+    std::ostringstream out;
+    learner.write_state(out);
+    return out.str();
+  };
+  for (const auto& learner : all_methods(kFeatures, kActions)) {
+    Draws draws(1);
+    learner->add_task("a", draws.normals(kParameters, 1), 0.5);
+    learner->add_task("b", draws.normals(kParameters, 1), 0.5);
+    const std::string first = state_of(*learner);
+    for (int round = 0; round < 4; ++round) {
+      learner->observe(round % 2 == 0 ? "a" : "b",
+                       synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1)));
+    }
+    const std::string later = state_of(*learner);
+    // Every cut of the first state, from the title to the last number but one.
+    for (std::size_t cut = 0; cut + 30 < first.size(); cut += 5) {
+      std::istringstream in(first.substr(0, cut));
+      EXPECT_THROW(learner->read_state(in), InvalidInput) << first.substr(0, cut);
+      ASSERT_EQ(state_of(*learner), later) << first.substr(0, cut);
+    }
+    std::istringstream in(first);
+    learner->read_state(in);
+    EXPECT_EQ(state_of(*learner), first);
   }
 }
 

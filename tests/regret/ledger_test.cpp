@@ -179,6 +179,9 @@ TEST(RegretLedger, Mistakes) {
   EXPECT_THROW(ledger.set_safe_set(0, gain_box(one, -one, default_gain_names(2, 3))), InvalidInput);
   std::istringstream damaged("format lifeguard regret 2\n");
   EXPECT_THROW(RegretLedger::load(damaged), InvalidInput);
+  // So many parameters that an int cannot count them.
+  std::istringstream large("format lifeguard regret 1\nfeatures 65536\nactions 65536\ntasks 0\n");
+  test_support::expect_invalid([&] { RegretLedger::load(large); }, "features", "65536", "at most");
 }
 
 // The scale of cost, made from losses in nats, is what the base learner makes itself.
