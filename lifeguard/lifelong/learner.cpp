@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/QR>
+#include <set>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
@@ -84,6 +85,49 @@ void Learner::add_task(const std::string& id, const SafeSet& safe_set, double si
   require_new_task(id, anchor, sigma);
   append_task(anchor, safe_set);
   enter_task(id, sigma);
+}
+
+bool Learner::begins_at_anchors() const {
+  const ProjectionSettings& projection = settings_.projection;
+  const bool keeps_what_is_safe =
+      projection.mode == ProjectionMode::exact ||
+      (projection.mode == ProjectionMode::none && !projection.none_limits_spectrum);
+  return rounds() == 0 && tasks() > 0 && keeps_what_is_safe && knowledge_.coefficients.isZero(0);
+}
+
+void Learner::add_tasks(const std::vector<NewTask>& tasks) {
+  std::vector<Eigen::VectorXd> anchors;
+  std::set<std::string_view> ids;
+  for (const NewTask& task : tasks) {
+    anchors.push_back(anchor_for(task.id, task.safe_set, task.anchor));
+    require_new_task(task.id, anchors.back(), task.sigma);
+    safeguard_.require_task(task.safe_set, anchors.back());
+    require(ids.insert(task.id).second, "task", task.id, "must not appear twice");
+  }
+  std::size_t next = 0;
+  // The first task of all fixes L; later on a new task begins where those before it are.
+  while (next < tasks.size() && !begins_at_anchors()) {
+    append_task(anchors[next], tasks[next].safe_set);
+    enter_task(tasks[next].id, tasks[next].sigma);
+    ++next;
+  }
+  if (next == tasks.size()) return;
+  Knowledge wanted = knowledge_;
+  const auto count = static_cast<Eigen::Index>(this->tasks() + tasks.size() - next);
+  wanted.coefficients.setZero(Eigen::NoChange, count);
+  wanted.anchors.conservativeResize(Eigen::NoChange, count);
+  for (std::size_t i = next; i < tasks.size(); ++i) {
+    wanted.anchors.col(this->tasks() + static_cast<Eigen::Index>(i - next)) = anchors[i];
+    safeguard_.add_task(tasks[i].safe_set, anchors[i]);
+  }
+  const Knowledge last = wanted;
+  safeguard_.protect(last, wanted);
+  next_ = wanted;
+  knowledge_ = std::move(wanted);
+  for (; next < tasks.size(); ++next) {
+    rule_->add_task(anchors[next]);
+    enter_task(tasks[next].id, tasks[next].sigma);
+  }
 }
 
 void Learner::append_task(const Eigen::VectorXd& anchor) {

@@ -50,6 +50,16 @@ class Learner : public PolicyLearner {
   /// A task whose every policy, the first one included, must lie in `safe_set`; see above.
   void add_task(const std::string& id, const SafeSet& safe_set, double sigma,
                 const std::optional<Eigen::VectorXd>& anchor = {});
+  /// Many at once, as if they were added one after the other: all of them, or none if one is
+  /// refused. Before the first round this takes a time that is linear in their number, where one by
+  /// one it is quadratic, since each new task is proven to be safe together with all others.
+  struct NewTask {
+    std::string id;
+    SafeSet safe_set;
+    double sigma = 0;
+    std::optional<Eigen::VectorXd> anchor = {};
+  };
+  void add_tasks(const std::vector<NewTask>& tasks);
   /// New constraints for a known task; the next policy already obeys. Without an anchor the old one
   /// stays if it is still strictly safe, else one is chosen as in add_task. Throws as add_task
   /// does, and the learner is then what it was.
@@ -61,6 +71,10 @@ class Learner : public PolicyLearner {
 
   /// For tests: how the projection's solver steps shall fail. Not part of the saved state.
   void inject_faults(FaultInjection faults) { safeguard_.inject_faults(std::move(faults)); }
+  /// For tests: which policies the last look before they leave shall refuse. Not saved either.
+  void inject_refusals(LastLookInjection refuses) {
+    safeguard_.inject_refusals(std::move(refuses));
+  }
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
   /// How often the last look at a policy that was about to leave failed, so that its anchor left.
@@ -78,6 +92,8 @@ class Learner : public PolicyLearner {
  private:
   void append_task(const Eigen::VectorXd& anchor) override;
   void append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set);
+  /// Whether new tasks begin at s = 0, where they need no projection.
+  bool begins_at_anchors() const;
   RoundStatus update(int task, const RoundLoss& loss) override;
   void describe_update(RoundRecord& record) const override { record.safeguard = last_safeguard_; }
   /// A new task may take large steps, however experienced the learner is.

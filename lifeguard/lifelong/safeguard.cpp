@@ -34,6 +34,10 @@ void Safeguard::inject_faults(FaultInjection faults) {
   solver_->projection.inject_faults(std::move(faults));
 }
 
+void Safeguard::require_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
+  projection_task(set, anchor);
+}
+
 void Safeguard::add_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
   solver_->tasks.push_back(projection_task(set, anchor));
   safe_sets_.push_back(set);
@@ -69,6 +73,7 @@ SafeguardRecord Safeguard::protect(const Knowledge& last, Knowledge& wanted) {
 }
 
 bool Safeguard::allows(int task, const Eigen::Ref<const Eigen::VectorXd>& parameters) const {
+  if (refuses_ && refuses_(task)) return false;
   return settings().mode == ProjectionMode::none || obeys(safe_sets_[task], parameters);
 }
 

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
@@ -45,8 +46,11 @@ class Safeguard {
   const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
 
   void inject_faults(FaultInjection faults);
+  void inject_refusals(LastLookInjection refuses) { refuses_ = std::move(refuses); }
 
   /// Throws InvalidInput unless the anchor is strictly safe.
+  static void require_task(const SafeSet& set, const Eigen::VectorXd& anchor);
+  /// As require_task.
   void add_task(const SafeSet& set, const Eigen::VectorXd& anchor);
   void replace_task(int task, const SafeSet& set, const Eigen::VectorXd& anchor);
   void remove_last_task();
@@ -67,6 +71,7 @@ class Safeguard {
   struct Solver;
   std::unique_ptr<Solver> solver_;
   std::vector<SafeSet> safe_sets_;
+  LastLookInjection refuses_;
 };
 
 }  // namespace lifeguard

@@ -80,8 +80,10 @@ int scheduled_task(const ExperimentConfig& config, long round) {
 }
 
 long next_evaluation(const ExperimentConfig& config, long round) {
-  const long skipped = static_cast<long>(static_cast<double>(round) * config.evaluation_spacing);
-  return std::min<long>(config.rounds, round + std::max(1L, skipped));
+  // Not more than all, or no long could hold it.
+  const double skipped = std::min(static_cast<double>(round) * config.evaluation_spacing,
+                                  static_cast<double>(config.rounds));
+  return std::min<long>(config.rounds, round + std::max(1L, static_cast<long>(skipped)));
 }
 
 std::string base_method(const ExperimentConfig& config) {
@@ -130,6 +132,40 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
       .basis_size;
 }
 
+/// The task as a safe learner is told of it.
+Learner::NewTask new_task(const ExperimentConfig& config, const Setting& setting, std::size_t t) {
+  const Task& task = setting.tasks[t];
+  if (!setting.constrained()) {
+    return {task.name, SafeSet(setting.parameters()), task.settings.sigma, setting.start};
+  }
+  const FirstPolicy& first_policy = setting.first[t];
+  // A share that somebody asked for is kept or refused.
+  require(config.start_lqr_share < 0 || first_policy.replaced.empty(), "experiment.start_lqr_share",
+          config.start_lqr_share,
+          fmt::format("must give strictly safe first policies; that of {} {}", task.name,
+                      first_policy.replaced));
+  Learner::NewTask added{task.name, setting.safe_sets[t], task.settings.sigma};
+  if (first_policy.parameters.size() > 0) added.anchor = first_policy.parameters;
+  return added;
+}
+
+/// In batches that grow with the number of known tasks, since each is proven together with all
+/// before it; and small enough to ask in between whether to stop.
+void add_tasks(const ExperimentConfig& config, const Setting& setting, Learner& learner,
+               const LongWork& work) {
+  constexpr std::size_t kFirstBatch = 100;
+  constexpr std::size_t kGrowth = 10;
+  const std::size_t count = setting.tasks.size();
+  std::vector<Learner::NewTask> batch;
+  for (std::size_t t = 0; t < count; ++t) {
+    work.step("setting up the learner", static_cast<long>(t), config.tasks);
+    batch.push_back(new_task(config, setting, t));
+    if (t + 1 < count && batch.size() < std::max(kFirstBatch, t / kGrowth)) continue;
+    learner.add_tasks(batch);
+    batch.clear();
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting,
@@ -143,23 +179,16 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
   const Task& first = setting.tasks.front();
   std::unique_ptr<PolicyLearner> learner =
       make_learner(methods, method, feature_count(first, config.features), first.actions());
+  // No constraints at all are not unbounded ones.
   auto* safe = dynamic_cast<Learner*>(learner.get());
+  if (safe != nullptr && (setting.constrained() || !settings.require_bounded_sets)) {
+    add_tasks(config, setting, *safe, work);
+    return learner;
+  }
   for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
     const Task& task = setting.tasks[t];
     work.step("setting up the learner", static_cast<long>(t), config.tasks);
-    if (safe != nullptr && setting.constrained()) {
-      const FirstPolicy& first_policy = setting.first[t];
-      // A share that somebody asked for is kept or refused.
-      require(config.start_lqr_share < 0 || first_policy.replaced.empty(),
-              "experiment.start_lqr_share", config.start_lqr_share,
-              fmt::format("must give strictly safe first policies; that of {} {}", task.name,
-                          first_policy.replaced));
-      safe->add_task(task.name, setting.safe_sets[t], task.settings.sigma,
-                     first_policy.parameters.size() > 0 ? std::optional(first_policy.parameters)
-                                                        : std::nullopt);
-    } else {
-      learner->add_task(task.name, setting.start, task.settings.sigma);
-    }
+    learner->add_task(task.name, setting.start, task.settings.sigma);
   }
   return learner;
 }

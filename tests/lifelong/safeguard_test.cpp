@@ -150,6 +150,77 @@ TEST(Safeguard, StaysSafeWhenEverySolverStepFails) {
   }
 }
 
+TEST(Safeguard, APolicyThatTheLastLookRefusesIsReplacedByItsAnchorAndCounted) {
+  Draws draws(11);
+  Learner learner(kFeatures, kActions);
+  for (int t = 0; t < 2; ++t) learner.add_task(task_name(t), random_set(draws, 40.0), 0.5);
+  for (int round = 0; round < 6; ++round) {
+    learner.observe(task_name(round % 2),
+                    synthetic_loss(draws, kFeatures, 5.0 * draws.normals(kParameters, 1)));
+  }
+  const Eigen::VectorXd anchor = learner.knowledge().anchors.col(1);
+  ASSERT_NE(learner.policy(task_name(1)).parameters(), anchor);
+  EXPECT_EQ(learner.fallbacks(), 0);
+  learner.inject_refusals([](int task) { return task == 1; });
+  EXPECT_NE(learner.policy(task_name(0)).parameters(), learner.knowledge().anchors.col(0));
+  EXPECT_EQ(learner.fallbacks(), 0);
+  EXPECT_EQ(learner.policy(task_name(1)).parameters(), anchor);
+  EXPECT_EQ(learner.policy(task_name(1)).parameters(), anchor);
+  EXPECT_EQ(learner.fallbacks(), 2);
+  expect_safe(learner);
+}
+
+TEST(Safeguard, ManyTasksAtOnceAreTheSameTasksOneByOne) {
+  std::vector<LearnerSettings> list = safe_settings();
+  LearnerSettings unsafe;
+  unsafe.projection.mode = ProjectionMode::none;
+  list.push_back(unsafe);
+  unsafe.projection.none_limits_spectrum = true;
+  unsafe.zeta = 1e4;
+  list.push_back(unsafe);
+  LearnerSettings outside;  // whose first L is not within p and q
+  outside.zeta = 1e4;
+  list.push_back(outside);
+  for (const LearnerSettings& settings : list) {
+    Draws draws(12);
+    std::vector<Learner::NewTask> tasks;
+    for (int t = 0; t < 6; ++t) tasks.push_back({task_name(t), random_set(draws, 40.0), 0.5});
+    Learner one(kFeatures, kActions, settings);
+    for (const Learner::NewTask& task : tasks) one.add_task(task.id, task.safe_set, task.sigma);
+    Learner many(kFeatures, kActions, settings);
+    many.add_tasks({tasks.begin(), tasks.begin() + 4});
+    many.add_tasks({tasks.begin() + 4, tasks.end()});
+    ASSERT_EQ(saved(many), saved(one));
+    // And after rounds, when new tasks begin where the others are.
+    for (int round = 0; round < 6; ++round) {
+      const RoundLoss loss = synthetic_loss(draws, kFeatures, 5.0 * draws.normals(kParameters, 1));
+      one.observe(task_name(round), loss);
+      many.observe(task_name(round), loss);
+    }
+    std::vector<Learner::NewTask> later;
+    for (int t = 6; t < 9; ++t) later.push_back({task_name(t), random_set(draws, 40.0), 0.5});
+    for (const Learner::NewTask& task : later) one.add_task(task.id, task.safe_set, task.sigma);
+    many.add_tasks(later);
+    EXPECT_EQ(saved(many), saved(one));
+  }
+}
+
+TEST(Safeguard, OfManyTasksNoneIsAddedIfOneIsRefused) {
+  Draws draws(13);
+  Learner learner(kFeatures, kActions);
+  const std::string before = saved(learner);
+  const SafeSet set = random_set(draws, 40.0);
+  const Eigen::VectorXd e = Eigen::VectorXd::Unit(kParameters, 0);
+  const SafeSet empty = intersect({half_space(e, -1.0, "upper"), half_space(-e, -1.0, "lower")});
+  EXPECT_THROW(learner.add_tasks({{"a", set, 0.5}, {"b", empty, 0.5}}), InvalidInput);
+  EXPECT_THROW(learner.add_tasks({{"a", set, 0.5}, {"a", set, 0.5}}), InvalidInput);
+  EXPECT_THROW(learner.add_tasks({{"a", set, 0.5}, {"b", set, -1}}), InvalidInput);
+  EXPECT_EQ(saved(learner), before);
+  EXPECT_FALSE(learner.knows("a"));
+  learner.add_tasks({});
+  EXPECT_EQ(saved(learner), before);
+}
+
 TEST(Safeguard, TheSpectrumStaysWithinItsLimitsWithoutConstraintsIfAsked) {
   Draws draws(6);
   LearnerSettings settings;

@@ -14,4 +14,7 @@ enum class ProjectionFault { none, failure, not_finite, unsafe };
 /// For tests: asked before each solver step how it shall fail. Empty: never.
 using FaultInjection = std::function<ProjectionFault(ProjectionStage)>;
 
+/// For tests: whether the last look at a policy of this task shall refuse it. Empty: never.
+using LastLookInjection = std::function<bool(int task)>;
+
 }  // namespace lifeguard
