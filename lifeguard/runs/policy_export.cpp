@@ -24,7 +24,7 @@ int find_task(const std::vector<Task>& tasks, const std::string& name) {
     names.push_back(tasks[t].name);
   }
   throw InvalidInput(
-      "task", name,
+      "task", fmt::format("\"{}\"", name),
       fmt::format("must be 0 to {} or one of: {}", names.size() - 1, fmt::join(names, ", ")));
 }
 
@@ -74,12 +74,48 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// How the header's function computes the action, and from what.
+struct HeaderText {
+  std::string constants;
+  std::string meaning;
+  std::string features;  // code
+  std::string feature;   // the i-th, as code
+  std::string size;      // of the gains
+};
+
+HeaderText header_text(const ExportedPolicy& p) {
+  const std::string size = p.own_features ? "kFeatures" : "kStates";
+  const std::string input = p.own_features ? "features" : "state";
+  HeaderText text;
+  text.constants = fmt::format("constexpr int {} = {};\n", size, p.goal.size());
+  if (p.features.is_state_only()) {
+    text.meaning = "u = K (x - goal), limited to the actuators' range.";
+    text.feature = fmt::format("({}[i] - kGoal[i])", input);
+    text.size = size;
+    return text;
+  }
+  text.constants += fmt::format("constexpr int kFeatures = {};\n", p.gains.cols());
+  text.meaning = fmt::format("u = K f, limited to the actuators' range; f is e = x - goal{}{}.",
+                             p.features.bias ? ", then 1" : "",
+                             p.features.second_order ? ", then all e_i e_j with i <= j" : "");
+  text.features =
+      "  double f[kFeatures];\n  int next = 0;\n"
+      "  for (int i = 0; i < kStates; ++i) f[next++] = state[i] - kGoal[i];\n";
+  if (p.features.bias) text.features += "  f[next++] = 1.0;\n";
+  if (p.features.second_order) {
+    text.features +=
+        "  for (int i = 0; i < kStates; ++i) {\n"
+        "    for (int j = i; j < kStates; ++j) f[next++] = f[i] * f[j];\n  }\n";
+  }
+  text.feature = "f[i]";
+  text.size = "kFeatures";
+  return text;
+}
+
 }  // namespace
 
 ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   const StoredExperiment& experiment = run.header.experiment;
-  require(run.features().is_state_only(), "policy", "sees a bias or products",
-          "must see the state only to be exported");
   const int t = find_task(run.tasks, task_name);
   const Task& task = run.tasks[static_cast<std::size_t>(t)];
   const SafeSet& set = run.safe_set(t);
@@ -97,7 +133,14 @@ ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   exported.inputs = system.inputs();
   exported.actions = system.actions;
   exported.own_features = task.own_features() > 0;
+  exported.features = run.features();
   exported.gains = policy.gains();
+  if (exported.gains.cols() != exported.features.count(task.inputs())) {
+    throw DamagedRunFile(fmt::format(
+        "{} is damaged: a policy of {} has {} gains for each action, "
+        "and its settings say {}",
+        run.file, task.name, exported.gains.cols(), exported.features.count(task.inputs())));
+  }
   exported.goal =
       exported.own_features ? Eigen::VectorXd::Zero(task.inputs()).eval() : task.settings.goal;
   exported.action_low = task.settings.action_low;
@@ -125,6 +168,8 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["system"] = p.system;
   json["inputs"] = signals_json(p.inputs);
   json["actions"] = signals_json(p.actions);
+  json["bias"] = p.features.bias;
+  json["second_order"] = p.features.second_order;
   json["gains"] = nlohmann::json::array();
   for (int a = 0; a < p.gains.rows(); ++a) {
     json["gains"].push_back(list(Eigen::VectorXd(p.gains.row(a))));
@@ -141,6 +186,7 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
 
 std::string policy_to_header(const ExportedPolicy& p) {
   const std::string name = identifier(p.task);
+  const HeaderText text = header_text(p);
   std::string rows;
   for (int a = 0; a < p.gains.rows(); ++a) {
     rows += fmt::format("    {},\n", literals(Eigen::VectorXd(p.gains.row(a))));
@@ -160,19 +206,18 @@ std::string policy_to_header(const ExportedPolicy& p) {
 
 namespace {name} {{
 
-constexpr int {size} = {inputs};
-constexpr int kActions = {actions};
+{constants}constexpr int kActions = {actions};
 constexpr double kGains[kActions][{size}] = {{
 {rows}}};
-constexpr double kGoal[{size}] = {goal};
+constexpr double kGoal[{inputs}] = {goal};
 constexpr double kActionLow[kActions] = {low};
 constexpr double kActionHigh[kActions] = {high};
 
-/// u = K (x - goal), limited to the actuators' range.
-inline void act(const double {input}[{size}], double action[kActions]) {{
-  for (int a = 0; a < kActions; ++a) {{
+/// {meaning}
+inline void act(const double {input}[{inputs}], double action[kActions]) {{
+{features}  for (int a = 0; a < kActions; ++a) {{
     double u = 0.0;
-    for (int i = 0; i < {size}; ++i) u += kGains[a][i] * ({input}[i] - kGoal[i]);
+    for (int i = 0; i < {size}; ++i) u += kGains[a][i] * {feature};
     action[a] = u < kActionLow[a] ? kActionLow[a] : u > kActionHigh[a] ? kActionHigh[a] : u;
   }}
 }}
@@ -182,8 +227,9 @@ inline void act(const double {input}[{size}], double action[kActions]) {{
       fmt::arg("task", one_line(p.task)), fmt::arg("experiment", one_line(p.experiment)),
       fmt::arg("method", one_line(p.method)), fmt::arg("seed", p.seed), fmt::arg("round", p.round),
       fmt::arg("safety", safety), fmt::arg("version", kVersion), fmt::arg("name", name),
-      fmt::arg("inputs", p.gains.cols()),
-      fmt::arg("size", p.own_features ? "kFeatures" : "kStates"),
+      fmt::arg("constants", text.constants), fmt::arg("meaning", text.meaning),
+      fmt::arg("features", text.features), fmt::arg("feature", text.feature),
+      fmt::arg("size", text.size), fmt::arg("inputs", p.own_features ? "kFeatures" : "kStates"),
       fmt::arg("input", p.own_features ? "features" : "state"),
       fmt::arg("input_text", signals_text(p.inputs)),
       fmt::arg("action_text", signals_text(p.actions)), fmt::arg("system", p.system),

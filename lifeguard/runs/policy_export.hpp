@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/policy/features.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/systems/signal.hpp"
 
 namespace lifeguard {
 
-/// A learnt policy for a controller: u = K (x - goal), limited to the actuators' range. For a
-/// system with features of its own x stands for these, and the goal is zero.
+/// A learnt policy for a controller: u = K Φ(x), limited to the actuators' range, with the features
+/// Φ of features.hpp: x - goal, and what the run's policies see beyond it. For a system with
+/// features of its own x stands for these, and the goal is zero.
 struct ExportedPolicy {
   std::string experiment;
   std::string method;
@@ -22,7 +24,8 @@ struct ExportedPolicy {
   std::vector<Signal> inputs;   // what x is: states, or the system's own features
   std::vector<Signal> actions;  // what u is
   bool own_features = false;
-  Eigen::MatrixXd gains;  // actions × inputs
+  Features features;      // what of x the gains are for
+  Eigen::MatrixXd gains;  // actions × features
   Eigen::VectorXd goal;
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
@@ -36,7 +39,8 @@ struct ExportedPolicy {
 ExportedPolicy export_policy(const RunView& run, const std::string& task);
 
 nlohmann::ordered_json policy_to_json(const ExportedPolicy& policy);
-/// A C++ header without dependencies: the gains and one function from state to action.
+/// A C++ header without dependencies: the gains and one function from state to action, which
+/// computes the features as Features::evaluate does.
 std::string policy_to_header(const ExportedPolicy& policy);
 
 }  // namespace lifeguard
