@@ -1,4 +1,5 @@
 // What it costs to keep a run in a file: the same run with and without, in turns, in one process.
+// And what it costs to count the unsafe policies after every round with the independent checker.
 //
 //   bench_run_file --rounds 2000 --repeats 5
 
@@ -10,6 +11,7 @@
 
 #include "bench/timing.hpp"
 #include "lifeguard/runs/run.hpp"
+#include "lifeguard/safety/prove/checker.hpp"
 
 int main(int argc, char** argv) {
   using namespace lifeguard;
@@ -37,6 +39,24 @@ int main(int argc, char** argv) {
                                                   }},
                                                  repeats);
   std::filesystem::remove(path);
+
+  Run run(config);
+  while (!run.finished()) run.play();
+  const Eigen::MatrixXd policies = run.policies();
+  constexpr int kCounts = 1000;
+  long safe = 0;
+  const std::vector<double> count =
+      best_in_turns({[&] {
+                      for (int i = 0; i < kCounts; ++i) {
+                        for (int t = 0; t < config.tasks; ++t) {
+                          safe += obeys_exactly(run.setting().safe_sets[t], policies.col(t));
+                        }
+                      }
+                    }},
+                    repeats);
+  if (safe == 0) fmt::print("no policy is safe\n");
+  fmt::print("all {} policies counted: {:.2f} us, {:.2f} % of a round\n", config.tasks,
+             1e6 * count[0] / kCounts, 100 * count[0] / kCounts / (best[0] / rounds));
   fmt::print("{} rounds: {:.3f} s in memory, {:.3f} s into a file, {:+.1f} %\n", rounds, best[0],
              best[1], 100 * (best[1] / best[0] - 1));
   return 0;

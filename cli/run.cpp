@@ -145,6 +145,8 @@ void resume(const RunArguments& arguments) {
   const std::filesystem::path path = arguments.out;
   const auto [config, finished] = [&] {
     const RunReader reader(path);
+    // Throws if it is not the configuration that was written; older files do not say.
+    if (reader.header().schema_version >= 4) reader.description();
     return std::pair(reader.header().config(), reader.header().finished);
   }();
   if (finished) {

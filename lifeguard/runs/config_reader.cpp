@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -50,6 +51,7 @@ class ConfigReader : public SettingVisitor {
     if (const toml::node* node = find(key)) {
       require(node->is_number(), located(*node, path(key)), text_of(*node), "must be a number");
       const double given = *node->value<double>();
+      require(std::isfinite(given), located(*node, path(key)), text_of(*node), "must be finite");
       require(range.contains(given), located(*node, path(key)), text_of(*node), range.rule());
       value = given;
     }
@@ -59,8 +61,10 @@ class ConfigReader : public SettingVisitor {
     if (const toml::node* node = find(key)) {
       require(node->is_integer(), located(*node, path(key)), text_of(*node), "must be an integer");
       const double given = static_cast<double>(*node->value<std::int64_t>());
-      require(range.contains(given) && std::abs(given) <= 2147483647.0, located(*node, path(key)),
-              text_of(*node), range.rule());
+      require(range.contains(given), located(*node, path(key)), text_of(*node), range.rule());
+      constexpr double kMost = std::numeric_limits<int>::max();
+      require(std::abs(given) <= kMost, located(*node, path(key)), text_of(*node),
+              fmt::format("must be at most {}", kMost));
       value = static_cast<int>(given);
     }
   }
@@ -76,6 +80,7 @@ class ConfigReader : public SettingVisitor {
       require(node->is_string() && !node->value<std::string>()->empty(), located(*node, path(key)),
               text_of(*node), "must be a text that is not empty");
       value = *node->value<std::string>();
+      require(is_plain_line(value), located(*node, path(key)), text_of(*node), kPlainLine);
     }
   }
   void choice(std::string_view key, int& value, std::span<const std::string_view> choices,
@@ -148,7 +153,7 @@ void merge(toml::table& into, const toml::table& from) {
     if (old != nullptr && old->is_table() && value.is_table()) {
       merge(*old->as_table(), *value.as_table());
     } else {
-      value.visit([&](const auto& v) { into.insert_or_assign(key, v); });
+      value.visit([&, &key = key](const auto& v) { into.insert_or_assign(key, v); });
     }
   }
 }
@@ -180,6 +185,8 @@ std::vector<Variant> read_variants(const toml::table& root) {
     const std::string path = fmt::format("variants.{}", name.str());
     require(entry.is_table(), located(entry, path), text_of(entry), "must be a table");
     Variant variant{std::string(name.str()), "learner", {}};
+    require(!variant.name.empty() && is_plain_line(variant.name), located(entry, path),
+            variant.name, kPlainLine);
     const std::vector<std::string_view> methods = method_names();
     require(std::find(methods.begin(), methods.end(), variant.name) == methods.end(),
             located(entry, path), variant.name, "must not be the name of a method");

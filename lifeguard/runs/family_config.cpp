@@ -15,7 +15,8 @@
 namespace lifeguard {
 namespace {
 
-/// A place in the file, for messages: "quadrotor.toml:7: family.settings.sigma".
+/// A place in the file, for messages: "quadrotor.toml:7: family.settings.sigma". What the command
+/// line set was merged in as a copy, and a copy has no source.
 class Location {
  public:
   Location(std::string_view source, std::string key) : source_(source), key_(std::move(key)) {}
@@ -23,6 +24,7 @@ class Location {
     return {source_, key_.empty() ? std::string(key) : fmt::format("{}.{}", key_, key)};
   }
   std::string at(const toml::node& node) const {
+    if (!node.source().path) return fmt::format("--set: {}", key_);
     return fmt::format("{}:{}: {}", source_, node.source().begin.line, key_);
   }
 
@@ -110,8 +112,8 @@ void read_parameter(const ParameterDescription& about, const toml::node& node,
 void read_parameters(const toml::table& table, const Location& where, Family& family) {
   const std::vector<ParameterDescription> known = describe(family.nominal).parameters;
   for (const auto& [name, node] : table) {
-    const auto about =
-        std::find_if(known.begin(), known.end(), [&](const auto& p) { return p.name == name; });
+    const auto about = std::find_if(known.begin(), known.end(),
+                                    [&name = name](const auto& p) { return p.name == name; });
     if (about == known.end()) {
       const std::string names = fmt::format("{}", fmt::join(parameter_names(family.nominal), ", "));
       throw InvalidInput(where.child(name.str()).at(node), text_of(node),
@@ -155,7 +157,7 @@ void read_settings(const toml::table& table, const Location& where, Family& fami
   for (const auto& [key, value] : table) {
     const Location inner = where.child(key.str());
     bool known = false;
-    const auto read_if_named = [&](const auto& setting) {
+    const auto read_if_named = [&, &key = key, &value = value](const auto& setting) {
       if (setting.key != key.str()) return;
       known = true;
       require(!custom || !setting.of_the_system, inner.at(value), text_of(value),
@@ -182,6 +184,7 @@ Family family_from_table(const toml::table& table, std::string_view source) {
     if (key == "name") {
       require(value.is_string(), inner.at(value), text_of(value), "must be a string");
       family.name = *value.value<std::string>();
+      require(is_plain_line(family.name), inner.at(value), text_of(value), kPlainLine);
     } else if (key == "parameters") {
       read_parameters(read_table(value, inner), inner, family);
     } else if (key == "settings") {

@@ -72,7 +72,10 @@ class RunChecker {
     try {
       if (const std::string damage = reader_->integrity(); !damage.empty()) {
         find(fmt::format("the file is damaged: {}", damage));
-      } else if (read()) {
+        return result_;
+      }
+      for (std::string& finding : reader_->foreign_parts()) find(std::move(finding));
+      if (read()) {
         check_description();
         check_content();
       }
@@ -274,6 +277,12 @@ class RunChecker {
         find("round 1: the policy that was played is not the task's first one");
       }
       check_safeguard(round);
+      if (round.fallbacks > 0) {
+        find(fmt::format(
+            "round {}: {} times a policy that was proven safe was refused when it was handed out, "
+            "and its anchor took its place",
+            round.round, round.fallbacks));
+      }
       ++result_.policies;
       for (const Finding& finding : check_policy(view_->safe_set(round.task), round.played)) {
         find_unsafe(

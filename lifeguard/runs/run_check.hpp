@@ -34,6 +34,7 @@ struct CheckOptions {
 
 /// Reads a run file from the first byte to the last and believes nothing of it:
 ///  - SQLite's own integrity check, and the checksums of header, rounds, times and state;
+///  - the tables themselves: those of a run, as a run makes them, and nothing else;
 ///  - type, length and range of every value;
 ///  - experiment, tasks, safe sets, first policies and settings, against what the configuration and
 ///    the seed give when drawn again;
@@ -41,6 +42,7 @@ struct CheckOptions {
 ///    its place, and nothing else;
 ///  - every policy that was played, and the last ones, against their constraints in exact
 ///    arithmetic (checker.hpp);
+///  - that no anchor had to stand in for a policy (StoredRound::fallbacks);
 ///  - margins, worst rows, spectra and counts of unsafe policies, against each other, and against
 ///    the policies where those are stored;
 ///  - evaluations, by evaluating again, for the policies that are stored;

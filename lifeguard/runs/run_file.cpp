@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -404,8 +405,11 @@ RunReader::RunReader(const std::filesystem::path& path, Checksums checksums)
         "{} is {}", path.empty() ? "\"\"" : path.string(),
         there ? "not a run file: it is not even a plain file" : "not there; name a run file"));
   }
-  if (std::filesystem::file_size(path, error_code) == 0) {
-    throw NotARunFile(path.string() + " is not a run file: it is empty");
+  // The smallest page of a database; of less SQLite would make an empty one.
+  constexpr std::uintmax_t kLeastBytes = 512;
+  if (const auto bytes = std::filesystem::file_size(path, error_code); bytes < kLeastBytes) {
+    throw NotARunFile(fmt::format("{} is not a run file: it {}", path.string(),
+                                  bytes == 0 ? "is empty" : "is too short"));
   }
   try {
     database_ = open_to_read(path);
@@ -622,6 +626,30 @@ std::string RunReader::integrity() const {
   } catch (const SQLite::Exception& error) {
     return error.what();
   }
+}
+
+std::vector<std::string> RunReader::foreign_parts() const {
+  std::vector<std::string> findings;
+  if (header_.schema_version < 4) return findings;
+  std::map<std::string, std::string> expected;
+  visit_tables([&](const auto& table) { expected[std::string(table.name)] = create_sql(table); });
+  try {
+    SQLite::Statement query(*database_, "SELECT type, name, sql FROM sqlite_schema");
+    while (query.executeStep()) {
+      const std::string type = query.getColumn(0).getString();
+      const std::string name = query.getColumn(1).getString();
+      if (name.starts_with("sqlite_")) continue;  // SQLite's own, made with a table
+      const auto known = expected.find(name);
+      if (type != "table" || known == expected.end()) {
+        findings.push_back(fmt::format("the file has a {} \"{}\", which no run has", type, name));
+      } else if (query.getColumn(2).getString() != known->second) {
+        findings.push_back(fmt::format("table {} is not made as a run's is", name));
+      }
+    }
+  } catch (const SQLite::Exception& error) {
+    findings.emplace_back(error.what());
+  }
+  return findings;
 }
 
 namespace {

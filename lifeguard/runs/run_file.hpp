@@ -140,6 +140,9 @@ class RunReader {
   const std::string& certificate_json() const { return certificate_; }
   /// SQLite's own check of every page and index; empty if all is well.
   std::string integrity() const;
+  /// Tables, indices, views and triggers that are not those of a run, one line each. Of files
+  /// before schema 4 nothing is said.
+  std::vector<std::string> foreign_parts() const;
   /// What is not as it was committed, by the checksums of header, rounds, times and state: one line
   /// each. Of files before schema 4, which have none, nothing is said.
   std::vector<std::string> checksum_findings() const;

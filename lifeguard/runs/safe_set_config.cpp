@@ -44,6 +44,7 @@ class TableReader {
   std::string text(std::string_view key) {
     const toml::node& node = need(key);
     require(node.is_string(), joined(path_, key), text_of(node), "must be a text");
+    require(is_plain_line(node.ref<std::string>()), joined(path_, key), text_of(node), kPlainLine);
     return node.ref<std::string>();
   }
   std::string text(std::string_view key, const std::string& otherwise) {
@@ -65,6 +66,8 @@ class TableReader {
     for (const toml::node& entry : *node->as_array()) {
       require(entry.is_string(), indexed(field, static_cast<long>(result.size())), text_of(entry),
               "must be a text");
+      require(is_plain_line(entry.ref<std::string>()),
+              indexed(field, static_cast<long>(result.size())), text_of(entry), kPlainLine);
       result.push_back(entry.ref<std::string>());
     }
     return result;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -28,6 +29,13 @@ inline toml::table parse_toml(std::string_view text, std::string_view source) {
                        error.description());
   }
 }
+
+/// What may stand in a line of a terminal, a file or a state: no control characters.
+inline bool is_plain_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+constexpr std::string_view kPlainLine = "must be one line of plain text";
 
 inline std::string read_text_file(const std::filesystem::path& path) {
   return read_input_file("file", path);

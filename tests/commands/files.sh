@@ -69,6 +69,25 @@ expect 2 timeout 20 "$lifeguard" project folder
 expect 2 timeout 20 "$lifeguard" project pipe
 expect 2 bash -c '"$0" project - <&-' "$lifeguard"
 
+# A run whose configuration was changed is a damaged run, whoever reads it, and of a byte or two no
+# database is made.
+printf S >short.run
+not_valid short.run info
+contains err "too short"
+change() {  # FILE SQL: a copy of a.run
+  cp a.run "$1"
+  python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()' "$@"
+}
+change changed.run "UPDATE meta SET value = value || char(10) || 'x = 1' WHERE key = 'config'"
+expect 1 "$lifeguard" resume changed.run
+contains err "changed.run is damaged"
+# An anchor that had to stand in for a policy is told of.
+change fallback.run "UPDATE rounds SET fallbacks = 3 WHERE round = 2"
+expect 0 "$lifeguard" info fallback.run
+contains out "3 times the anchor in place of a policy"
+expect 4 "$lifeguard" check fallback.run
+contains out "round 2: 3 times a policy that was proven safe was refused"
+
 # A name that is none of a file's does not become one, and says what to do.
 mkdir inside
 cd inside

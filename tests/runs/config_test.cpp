@@ -67,7 +67,12 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
               testing::HasSubstr("test.toml:4: learner.k = 2.5: must be an integer"));
   EXPECT_THAT(error_of(mass + "[learner]\nzeta = \"one\"\n"),
               testing::HasSubstr("test.toml:4: learner.zeta = 'one': must be a number"));
-  EXPECT_THAT(error_of(mass + "[learner]\nzeta = nan\n"), testing::HasSubstr("greater than 0"));
+  EXPECT_THAT(error_of(mass + "[learner]\nzeta = nan\n"), testing::HasSubstr("must be finite"));
+  EXPECT_THAT(error_of(mass + "[learner]\nzeta = inf\n"), testing::HasSubstr("must be finite"));
+  EXPECT_THAT(error_of(mass, {"experiment.seed=2147483648"}),
+              testing::HasSubstr("must be at most 2147483647"));
+  EXPECT_THAT(error_of(mass, {"family.base=3"}),
+              testing::StartsWith("--set: family.base = 3: must be one of"));
   EXPECT_THAT(error_of(mass + "[experiment]\nschedule = \"never\"\n"),
               testing::HasSubstr("must be one of \"in turn\", \"random\", \"first only\""));
   EXPECT_THAT(error_of(mass + "[experiment]\nmethods = [\"pg\", \"pg\"]\n"),
@@ -88,6 +93,25 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
               testing::HasSubstr("test.toml:5: safe_set.gain_box.upper"));
   EXPECT_THAT(error_of("[family]\nbase = \"mass-spring\"\n[safe_set.gain_bax]\nlower = 1\n"),
               testing::HasSubstr("test.toml:3: safe_set.gain_bax"));
+}
+
+TEST(Config, NamesAreOneLineOfPlainText) {
+  const std::string mass = kMass;
+  for (const char* name : {"a\\nb", "a\\u001b[31mb", "\\u007f"}) {
+    const std::string text = std::string("\"") + name + "\"\n";
+    for (const std::string& config :
+         {mass + "name = " + text, mass + "[experiment]\nname = " + text,
+          mass + "[variants." + text.substr(0, text.size() - 1) + "]\nmethod = \"pg\"\n",
+          mass + "[[safe_set.half_space]]\nnormal = 1\nlimit = 1\nname = " + text,
+          mass + "[safe_set]\ngain_names = [\"a\", " + text + "]\n"}) {
+      EXPECT_THAT(error_of(config), testing::HasSubstr("must be one line of plain text")) << config;
+    }
+  }
+}
+
+TEST(Config, EvaluationsThatAreFarApartAreTheFirstAndTheLast) {
+  const ExperimentConfig config = parse_config(kMass, "test.toml", {"evaluation.spacing=1e300"});
+  EXPECT_EQ(next_evaluation(config, 1), config.rounds);
 }
 
 TEST(Config, VariantsAreMethodsWithSomeKeysSet) {

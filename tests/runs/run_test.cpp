@@ -11,13 +11,16 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/runs/comparison.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/runs/run_summary.hpp"
 #include "tests/support/run_files.hpp"
 
 namespace lifeguard::run_test {
@@ -43,6 +46,31 @@ TEST_F(RunFiles, ARunIsSafeCheckedAndTheSameWhenPlayedAgain) {
   EXPECT_EQ(summary.unsafe_policies, 0);
   EXPECT_LT(summary.final_cost(), 0.5 * summary.costs.front());
   EXPECT_EQ(summary.observations_until_safe, 0);
+}
+
+TEST_F(RunFiles, AnAnchorInPlaceOfAPolicyIsCountedStoredAndFoundByTheCheck) {
+  // After round 5 the last look refuses every policy of task 1, once. The learner is the run's own
+  // and not const; nobody else may reach into it.
+  RunOptions options;
+  options.after_round = [](const lifeguard::Run& run, const RoundOutcome& outcome) {
+    auto& learner = const_cast<Learner&>(dynamic_cast<const Learner&>(run.learner()));  // NOLINT
+    if (outcome.round.round == 5) {
+      learner.inject_refusals([left = 1](int task) mutable { return task == 1 && left-- > 0; });
+    }
+    return true;
+  };
+  ASSERT_EQ(start_run(small_config("learner", 12), path("a.run"), options), RunStatus::finished);
+  const RunReader reader(path("a.run"));
+  for (const StoredRound& round : reader.rounds()) {
+    EXPECT_EQ(round.fallbacks, round.round == 6 ? 1 : 0) << round.round;
+  }
+  const RunSummary summary = summarise(reader);
+  EXPECT_EQ(summary.fallbacks, 1);
+  EXPECT_EQ(summary_to_json(summary)["fallbacks"], 1);
+  const auto said = testing::Contains(testing::HasSubstr("round 6: 1 times a policy"));
+  EXPECT_THAT(check_run(path("a.run")).findings, said);
+  EXPECT_THAT(check_run(path("a.run"), /*replay=*/true).findings,
+              testing::Contains(testing::HasSubstr("column fallbacks")));
 }
 
 class RunsOfEveryMethod : public RunFiles, public testing::WithParamInterface<const char*> {};
@@ -342,25 +370,46 @@ TEST_F(RunFiles, TheTheoremSaysNothingOfUnboundedSets) {
 }
 
 TEST_F(RunFiles, AnExportedHeaderComputesThePolicysActions) {
-  start_run(small_config(), path("a.run"));
-  const RunView view(path("a.run"));
-  const ExportedPolicy policy = export_policy(view, "1");
-  EXPECT_EQ(policy.gains, gains_from_parameters(view.policies.col(1), 1));
-  EXPECT_GT(policy.margin, 0);
-  std::ofstream(path("policy.hpp")) << policy_to_header(policy);
-  std::ofstream(path("main.cpp")) << "#include \"policy.hpp\"\n#include <stdio.h>\nint main() {\n"
-                                     "  const double x[2] = {0.3, -0.2};\n  double u[1];\n"
-                                  << "  mass_spring_1::act(x, u);\n  printf(\"%.17g\", u[0]);\n}\n";
-  const std::string program = path("program").string();
-  ASSERT_EQ(std::system(fmt::format("c++ -Wall -Werror -ffp-contract=off -o {} {}", program,
-                                    path("main.cpp").string())
-                            .c_str()),
-            0);
-  ASSERT_EQ(std::system(fmt::format("{} > {}", program, path("out").string()).c_str()), 0);
-  double action = 0;
-  std::ifstream(path("out")) >> action;
-  EXPECT_DOUBLE_EQ(action, policy.gains(0, 0) * 0.3 + policy.gains(0, 1) * -0.2);
-  EXPECT_THROW(export_policy(view, "mass-spring 9"), InvalidInput);
+  const std::vector<Features> seen = {{}, {.bias = true}, {false, true}, {true, true}};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const Features& features = seen[i];
+    const ExperimentConfig config =
+        parse_config(small_config("learner", 6).source_text, "small.toml",
+                     {fmt::format("policy.bias={}", features.bias),
+                      fmt::format("policy.second_order={}", features.second_order)});
+    const std::filesystem::path run = path(fmt::format("{}.run", i));
+    start_run(config, run);
+    const RunView view(run);
+    const ExportedPolicy policy = export_policy(view, "1");
+    EXPECT_EQ(policy.features, features);
+    EXPECT_EQ(policy.gains, gains_from_parameters(view.policies.col(1), 1));
+    EXPECT_GT(policy.gains.cwiseAbs().minCoeff(), 0);
+    EXPECT_GT(policy.margin, 0);
+    const nlohmann::ordered_json json = policy_to_json(policy);
+    EXPECT_EQ(json["bias"], features.bias);
+    EXPECT_EQ(json["second_order"], features.second_order);
+    EXPECT_EQ(json["gains"][0].size(), static_cast<std::size_t>(features.count(2)));
+    std::ofstream(path("policy.hpp")) << policy_to_header(policy);
+    std::ofstream(path("main.cpp")) << "#include \"policy.hpp\"\n#include <stdio.h>\nint main() {\n"
+                                       "  const double x[2] = {0.3, -0.2};\n  double u[1];\n"
+                                    << "  mass_spring_1::act(x, u);\n"
+                                       "  printf(\"%.17g\", u[0]);\n}\n";
+    const std::string program = path("program").string();
+    ASSERT_EQ(std::system(fmt::format("c++ -Wall -Wextra -Wconversion -Werror -ffp-contract=off "
+                                      "-o {} {}",
+                                      program, path("main.cpp").string())
+                              .c_str()),
+              0);
+    ASSERT_EQ(std::system(fmt::format("{} > {}", program, path("out").string()).c_str()), 0);
+    double action = 0;
+    std::ifstream(path("out")) >> action;
+    const Eigen::VectorXd inputs =
+        features.evaluate(Eigen::Vector2d(0.3, -0.2), view.tasks[1].settings.goal);
+    double expected = 0;
+    for (Eigen::Index f = 0; f < inputs.size(); ++f) expected += policy.gains(0, f) * inputs(f);
+    EXPECT_EQ(action, expected);
+    EXPECT_THROW(export_policy(view, "mass-spring 9"), InvalidInput);
+  }
 }
 
 TEST_F(RunFiles, AnUnsafePolicyIsNotExported) {
