@@ -121,7 +121,7 @@ MethodResult learn(const std::string& method, const std::vector<SafeTask>& tasks
   for (int round = 0; round < options.rounds; ++round) {
     const SafeTask& t = tasks[static_cast<std::size_t>(round) % tasks.size()];
     RolloutSettings settings;
-    settings.trajectories = method == 1 ? 100 : 50;
+    settings.trajectories = method == IndependentSettings::kMethod ? 100 : 50;
     settings.seed = derive_seed(derive_seed(seed, 7), static_cast<std::uint64_t>(round));
     const GaussianPolicy policy = learner->policy(t.task.name);
     rollout(t.task, policy, settings, batch);
