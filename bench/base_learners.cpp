@@ -14,16 +14,13 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::bench_base_learners {
 
 struct Part {
   std::string name;
   std::function<void()> body;
   std::vector<double> seconds = {};
 };
-
-}  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app("Time of the base learners beside the rollouts");
@@ -99,6 +96,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace lifeguard
+}  // namespace lifeguard::bench_base_learners
 
-int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
+int main(int argc, char** argv) { return lifeguard::bench_base_learners::run(argc, argv); }

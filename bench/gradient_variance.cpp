@@ -22,8 +22,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::bench_gradient_variance {
 
 struct Variant {
   std::string name;
@@ -67,8 +66,6 @@ std::vector<Variant> variants() {
   list.push_back(sweeps);
   return list;
 }
-
-}  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app("Variance of the policy gradient");
@@ -137,6 +134,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace lifeguard
+}  // namespace lifeguard::bench_gradient_variance
 
-int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
+int main(int argc, char** argv) { return lifeguard::bench_gradient_variance::run(argc, argv); }

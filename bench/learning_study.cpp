@@ -28,9 +28,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace {
-
-using namespace lifeguard;
+namespace lifeguard::bench_learning_study {
 
 constexpr int kTasks = 10;
 constexpr int kNewTasks = 5;  // drawn after the last round, never seen before
@@ -39,7 +37,7 @@ using Values = std::map<std::string, double>;
 struct StudySettings {
   int rounds = 300;
   int seeds = 20;
-  int first_seed = 0;
+  std::uint64_t first_seed = 0;
   int trajectories = 50;
   int extra_trajectories = 50;  // for PG
   int start_states = 100;
@@ -138,18 +136,17 @@ std::unique_ptr<PolicyLearner> learner_of(const Candidate& c, int features, int 
 }
 
 /// One family, one seed: its tasks, where every method starts, and what LQR costs.
-struct Setting {
+struct DrawnTasks {
   std::string family;
   std::uint64_t seed;
   std::vector<Task> tasks;  // kTasks known and kNewTasks new ones
   Eigen::VectorXd start;    // the initial policy of every task
 };
 
-Setting draw_setting(const std::string& family_name, std::uint64_t seed) {
+DrawnTasks draw_tasks(const std::string& family_name, std::uint64_t seed) {
   const Family family = family_by_name(family_name);
-  Setting setting{family_name, seed, family.draw_many(seed, kTasks + kNewTasks), {}};
-  Eigen::MatrixXd gains =
-      Eigen::MatrixXd::Zero(setting.tasks[0].actions(), setting.tasks[0].states());
+  DrawnTasks drawn{family_name, seed, family.draw_many(seed, kTasks + kNewTasks), {}};
+  Eigen::MatrixXd gains = Eigen::MatrixXd::Zero(drawn.tasks[0].actions(), drawn.tasks[0].states());
   if (family_name == "quadrotor") {
     // 0.15 of the family's mean LQR gain.
     constexpr int kDraws = 100;
@@ -157,21 +154,21 @@ Setting draw_setting(const std::string& family_name, std::uint64_t seed) {
       gains += 0.15 / kDraws * lqr_gains(task);
     }
   }
-  setting.start = parameters_from_gains(gains);
-  return setting;
+  drawn.start = parameters_from_gains(gains);
+  return drawn;
 }
 
-double cost_of(const Setting& setting, int task, const GaussianPolicy& policy,
+double cost_of(const DrawnTasks& drawn, int task, const GaussianPolicy& policy,
                const StudySettings& study) {
   RolloutSettings rollouts;
   rollouts.trajectories = study.start_states;
   rollouts.steps = study.steps;
-  rollouts.seed = derive_seed(setting.seed, 1000000);
-  return evaluate(setting.tasks[task], policy.without_noise(), rollouts).mean_cost;
+  rollouts.seed = derive_seed(drawn.seed, 1000000);
+  return evaluate(drawn.tasks[task], policy.without_noise(), rollouts).mean_cost;
 }
 
-double lqr_cost(const Setting& setting, int task, const StudySettings& study) {
-  return cost_of(setting, task, GaussianPolicy(lqr_gains(setting.tasks[task]), 0.0), study);
+double lqr_cost(const DrawnTasks& drawn, int task, const StudySettings& study) {
+  return cost_of(drawn, task, GaussianPolicy(lqr_gains(drawn.tasks[task]), 0.0), study);
 }
 
 struct RunResult {
@@ -186,12 +183,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-RunResult run(const Candidate& candidate, const Setting& setting, const StudySettings& study) {
-  const int features = setting.tasks[0].states();
-  const int actions = setting.tasks[0].actions();
+RunResult run(const Candidate& candidate, const DrawnTasks& drawn, const StudySettings& study) {
+  const int features = drawn.tasks[0].states();
+  const int actions = drawn.tasks[0].actions();
   const std::unique_ptr<PolicyLearner> learner = learner_of(candidate, features, actions);
   const auto add = [&](int t) {
-    learner->add_task(setting.tasks[t].name, setting.start, setting.tasks[t].settings.sigma);
+    learner->add_task(drawn.tasks[t].name, drawn.start, drawn.tasks[t].settings.sigma);
   };
   for (int t = 0; t < kTasks; ++t) add(t);
 
@@ -201,10 +198,10 @@ RunResult run(const Candidate& candidate, const Setting& setting, const StudySet
   const auto mean_cost = [&] {
     double sum = 0;
     for (int t = 0; t < kTasks; ++t) {
-      const GaussianPolicy policy = learner->policy(setting.tasks[t].name);
+      const GaussianPolicy policy = learner->policy(drawn.tasks[t].name);
       const Eigen::VectorXd alpha = policy.parameters();
       if (evaluated[t].size() == 0 || evaluated[t] != alpha) {
-        costs[t] = cost_of(setting, t, policy, study);
+        costs[t] = cost_of(drawn, t, policy, study);
         evaluated[t] = alpha;
       }
       sum += costs[t];
@@ -218,10 +215,10 @@ RunResult run(const Candidate& candidate, const Setting& setting, const StudySet
     rollouts.trajectories =
         study.trajectories + (candidate.method == "pg" ? study.extra_trajectories : 0);
     rollouts.steps = study.steps;
-    rollouts.seed = derive_seed(setting.seed, static_cast<std::uint64_t>(round));
-    const std::string& id = setting.tasks[t].name;
+    rollouts.seed = derive_seed(drawn.seed, static_cast<std::uint64_t>(round));
+    const std::string& id = drawn.tasks[t].name;
     const auto rollout_start = std::chrono::steady_clock::now();
-    rollout(setting.tasks[t], learner->policy(id), rollouts, batch);
+    rollout(drawn.tasks[t], learner->policy(id), rollouts, batch);
     result.rollout_seconds += seconds_since(rollout_start);
     const auto learn_start = std::chrono::steady_clock::now();
     learner->observe(id, batch);
@@ -236,14 +233,13 @@ RunResult run(const Candidate& candidate, const Setting& setting, const StudySet
   const RunResult timed = result;  // the new tasks' rounds are not timed
   for (int t = kTasks; t < kTasks + kNewTasks; ++t) {
     add(t);
-    const std::string& id = setting.tasks[t].name;
-    const double best = lqr_cost(setting, t, study);
+    const std::string& id = drawn.tasks[t].name;
+    const double best = lqr_cost(drawn, t, study);
     const double anchor =
-        cost_of(setting, t, GaussianPolicy::from_parameters(setting.start, actions, 0.0), study);
-    const double first = (cost_of(setting, t, learner->policy(id), study) - best) / (anchor - best);
+        cost_of(drawn, t, GaussianPolicy::from_parameters(drawn.start, actions, 0.0), study);
+    const double first = (cost_of(drawn, t, learner->policy(id), study) - best) / (anchor - best);
     play(t, study.rounds + t);
-    const double second =
-        (cost_of(setting, t, learner->policy(id), study) - best) / (anchor - best);
+    const double second = (cost_of(drawn, t, learner->policy(id), study) - best) / (anchor - best);
     result.new_first += first / kNewTasks;
     result.new_first_worst = std::max(result.new_first_worst, first);
     result.new_second += second / kNewTasks;
@@ -270,11 +266,11 @@ std::vector<Row> study_family(const std::string& family, const std::vector<Candi
   tbb::parallel_for(0, study.seeds * (count + 1), [&](int job) {
     const int s = job / (count + 1);
     const int c = job % (count + 1) - 1;
-    const Setting setting = draw_setting(family, static_cast<std::uint64_t>(study.first_seed + s));
+    const DrawnTasks drawn = draw_tasks(family, study.first_seed + static_cast<std::uint64_t>(s));
     if (c < 0) {
-      for (int t = 0; t < kTasks; ++t) best[s] += lqr_cost(setting, t, study) / kTasks;
+      for (int t = 0; t < kTasks; ++t) best[s] += lqr_cost(drawn, t, study) / kTasks;
     } else {
-      runs[s][c] = run(candidates[c], setting, study);
+      runs[s][c] = run(candidates[c], drawn, study);
     }
   });
   for (int s = 0; s < study.seeds; ++s) {
@@ -392,9 +388,7 @@ std::vector<Candidate> make_candidates(const std::vector<std::string>& methods,
   return result;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   StudySettings study;
   std::vector<std::string> families = family_names();
   std::vector<std::string> methods = {"pg", "shared", "pg-ella", "learner", "tuned-learner"};
@@ -429,3 +423,7 @@ int main(int argc, char** argv) {
   if (!json.empty()) write_json(json, all);
   return 0;
 }
+
+}  // namespace lifeguard::bench_learning_study
+
+int main(int argc, char** argv) { return lifeguard::bench_learning_study::run(argc, argv); }

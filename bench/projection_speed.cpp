@@ -15,9 +15,7 @@
 #include "lifeguard/safety/solve/projection.hpp"
 #include "tests/support/projection_problems.hpp"
 
-namespace {
-
-using namespace lifeguard;
+namespace lifeguard::bench_projection_speed {
 using lifeguard::test_support::Draws;
 
 struct Size {
@@ -64,7 +62,8 @@ void write_matrix(std::ofstream& file, const Eigen::MatrixXd& matrix) {
 // A learner that pulls towards a goal outside the safe set, a little in each round.
 void closed_loop(const Size& size, Scene scene, int rounds, std::ofstream* dump) {
   constexpr int kTasks = 10;
-  Draws draws(derive_seed(11, static_cast<std::uint64_t>(size.d * 100 + size.k)));
+  Draws draws(derive_seed(
+      11, static_cast<std::uint64_t>(size.d) * 100 + static_cast<std::uint64_t>(size.k)));
   ProjectionSettings settings;
   settings.p = 0.25;
   settings.q = 4;
@@ -220,9 +219,7 @@ void compare_paper() {
       median(paper_milliseconds), median(exact_milliseconds));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Speed of the projection");
   std::string file;
   std::string only;
@@ -246,3 +243,7 @@ int main(int argc, char** argv) {
   compare_paper();
   return 0;
 }
+
+}  // namespace lifeguard::bench_projection_speed
+
+int main(int argc, char** argv) { return lifeguard::bench_projection_speed::run(argc, argv); }

@@ -9,8 +9,9 @@
 #include "lifeguard/safety/solve/projection.hpp"
 #include "tests/support/projection_problems.hpp"
 
-int main(int argc, char** argv) {
-  using namespace lifeguard;
+namespace lifeguard::bench_projection_stress {
+
+int run(int argc, char** argv) {
   using lifeguard::test_support::Draws;
 
   CLI::App app("Stress of the projection");
@@ -81,3 +82,7 @@ int main(int argc, char** argv) {
   fmt::print("objective increases: {}\nunsafe results: {}\n", increases, unsafe);
   return unsafe == 0 && increases == 0 ? 0 : 1;
 }
+
+}  // namespace lifeguard::bench_projection_stress
+
+int main(int argc, char** argv) { return lifeguard::bench_projection_stress::run(argc, argv); }

@@ -35,9 +35,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace {
-
-using namespace lifeguard;
+namespace lifeguard::bench_regret_growth {
 
 struct Study {
   int tasks = 5;
@@ -48,7 +46,7 @@ struct Study {
   int search_states = 100;
   bool exploration = false;
   int seeds = 5;
-  int first_seed = 0;
+  std::uint64_t first_seed = 0;
   long last = 30000;
   double decay = 1.0;  // of the trust regions in the theorem's setting
   int basis_size = 0;  // k in the theorem's setting; 0 means d
@@ -56,7 +54,7 @@ struct Study {
 };
 
 /// One family and seed: tasks, their safe sets, and the policies to start from.
-struct Setting {
+struct DrawnTasks {
   std::uint64_t seed;
   std::vector<Task> tasks;
   std::vector<SafeSet> sets;
@@ -64,20 +62,20 @@ struct Setting {
 };
 
 /// Every gain may go only `reach` of the way to LQR's, which cuts the best policy off.
-Setting draw_setting(const std::string& family, std::uint64_t seed, const Study& study) {
-  Setting setting{seed, family_by_name(family).draw_many(seed, study.tasks), {}, {}};
+DrawnTasks draw_tasks(const std::string& family, std::uint64_t seed, const Study& study) {
+  DrawnTasks drawn{seed, family_by_name(family).draw_many(seed, study.tasks), {}, {}};
   const double reach = family == "cart-pole" ? 0.7 : 0.5;
-  for (const Task& task : setting.tasks) {
+  for (const Task& task : drawn.tasks) {
     const Eigen::VectorXd best = parameters_from_gains(lqr_gains(task));
     const double least = 0.05 * best.cwiseAbs().maxCoeff();
     const Eigen::VectorXd room = best.cwiseAbs().cwiseMax(least);
     const Eigen::VectorXd edge = (reach * best.cwiseAbs()).cwiseMax(least);
-    setting.sets.push_back(gain_box((best.array() < 0).select(-edge, -room),
-                                    (best.array() < 0).select(room, edge),
-                                    default_gain_names(task.actions(), task.states())));
-    setting.starts.push_back((family == "quadrotor" ? 0.15 : 0.0) * best);
+    drawn.sets.push_back(gain_box((best.array() < 0).select(-edge, -room),
+                                  (best.array() < 0).select(room, edge),
+                                  default_gain_names(task.actions(), task.states())));
+    drawn.starts.push_back((family == "quadrotor" ? 0.15 : 0.0) * best);
   }
-  return setting;
+  return drawn;
 }
 
 bool is_safe_method(const std::string& method) {
@@ -85,7 +83,7 @@ bool is_safe_method(const std::string& method) {
 }
 
 std::unique_ptr<PolicyLearner> learner_of(const std::string& method, long rounds,
-                                          const Setting& setting, const Study& study) {
+                                          const DrawnTasks& drawn, const Study& study) {
   Methods methods;
   auto& settings = std::get<LearnerSettings>(methods);
   settings.linearised.retreat_factor = study.retreat_factor;
@@ -100,7 +98,7 @@ std::unique_ptr<PolicyLearner> learner_of(const std::string& method, long rounds
   }
   const bool ours = is_safe_method(method);
   return make_learner(methods, ours ? LearnerSettings::kMethod : std::string_view(method),
-                      setting.tasks[0].states(), setting.tasks[0].actions());
+                      drawn.tasks[0].states(), drawn.tasks[0].actions());
 }
 
 struct Run {
@@ -114,31 +112,30 @@ struct Run {
   int unsafe = 0;
 };
 
-TrueCostSettings cost_settings(const Setting& setting, const Study& study) {
-  return {study.start_states, 150, derive_seed(setting.seed, 1000000), study.exploration};
+TrueCostSettings cost_settings(const DrawnTasks& drawn, const Study& study) {
+  return {study.start_states, 150, derive_seed(drawn.seed, 1000000), study.exploration};
 }
 
-Run play(const std::string& method, const std::vector<long>& checkpoints, const Setting& setting,
+Run play(const std::string& method, const std::vector<long>& checkpoints, const DrawnTasks& drawn,
          const Study& study) {
   const long last = checkpoints.back();
-  const auto learner = learner_of(method, last, setting, study);
+  const auto learner = learner_of(method, last, drawn, study);
   const int features = learner->features();
   const int actions = learner->actions();
   const bool safe = is_safe_method(method);
   RegretLedger nats(features, actions), cost(features, actions);
   for (int t = 0; t < study.tasks; ++t) {
-    const double sigma = setting.tasks[t].settings.sigma;
+    const double sigma = drawn.tasks[t].settings.sigma;
     if (safe) {
-      static_cast<Learner&>(*learner).add_task(setting.tasks[t].name, setting.sets[t], sigma,
-                                               setting.starts[t]);
+      static_cast<Learner&>(*learner).add_task(drawn.tasks[t].name, drawn.sets[t], sigma,
+                                               drawn.starts[t]);
     } else {
-      learner->add_task(setting.tasks[t].name, setting.starts[t], sigma);
+      learner->add_task(drawn.tasks[t].name, drawn.starts[t], sigma);
     }
-    const auto set = safe ? std::optional(setting.sets[t]) : std::nullopt;
+    const auto set = safe ? std::optional(drawn.sets[t]) : std::nullopt;
     nats.add_task(set);
     cost.add_task(set);
   }
-  const double floor = learner->round_settings().base_learner.step.shrinkage_floor;
 
   Run run;
   run.rounds = checkpoints;
@@ -152,21 +149,21 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
       auto& costs = run.true_costs.emplace_back();
       for (int t = 0; t < study.tasks; ++t) {
         learner->policy_parameters(t, alpha);
-        costs.push_back(true_cost(setting.tasks[t], alpha, cost_settings(setting, study)));
+        costs.push_back(true_cost(drawn.tasks[t], alpha, cost_settings(drawn, study)));
       }
     }
     const int t = static_cast<int>((j - 1) % study.tasks);
-    const Task& task = setting.tasks[t];
+    const Task& task = drawn.tasks[t];
     RolloutSettings rollouts;
     rollouts.trajectories = study.trajectories * (method == "pg" ? 2 : 1);
-    rollouts.seed = derive_seed(setting.seed, static_cast<std::uint64_t>(j));
+    rollouts.seed = derive_seed(drawn.seed, static_cast<std::uint64_t>(j));
     const GaussianPolicy policy = learner->policy(task.name);
-    if (safe && !strictly_safe(setting.sets[t], policy.parameters())) ++run.unsafe;
+    if (safe && !strictly_safe(drawn.sets[t], policy.parameters())) ++run.unsafe;
     rollout(task, policy, rollouts, batch);
     learner->observe(task.name, batch);
     const RoundLoss& loss = learner->last_loss();
     nats.record(t, loss, loss.played);
-    const RoundLoss priced = in_cost_units(loss, floor);
+    const RoundLoss priced = in_cost_units(loss);
     cost.record(t, priced, priced.played);
     if (checkpoints[next_checkpoint] == j) {
       ++next_checkpoint;
@@ -185,11 +182,11 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
 
 /// The theorem's setting depends on R, so that it takes one run for each.
 Run play_all(const std::string& method, const std::vector<long>& checkpoints,
-             const Setting& setting, const Study& study) {
-  if (method != "theorem") return play(method, checkpoints, setting, study);
+             const DrawnTasks& drawn, const Study& study) {
+  if (method != "theorem") return play(method, checkpoints, drawn, study);
   Run all;
   for (const long rounds : checkpoints) {
-    const Run run = play(method, {rounds}, setting, study);
+    const Run run = play(method, {rounds}, drawn, study);
     all.rounds.push_back(rounds);
     all.nats.push_back(run.nats[0]);
     all.nats_width.push_back(run.nats_width[0]);
@@ -296,9 +293,7 @@ std::string json(const std::vector<std::vector<double>>& rows) {
   return text + "]";
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Study study;
   std::vector<std::string> families = {"mass-spring", "cart-pole", "quadrotor"};
   std::vector<std::string> methods = {"theorem", "learner-safe", "learner",
@@ -343,14 +338,14 @@ int main(int argc, char** argv) {
     std::vector<std::vector<Run>> runs(study.seeds, std::vector<Run>(count));
     tbb::parallel_for(0, study.seeds * count, [&](int job) {
       const int s = job / count;
-      const Setting setting =
-          draw_setting(family, static_cast<std::uint64_t>(study.first_seed + s), study);
-      runs[s][job % count] = play_all(methods[job % count], checkpoints, setting, study);
+      const DrawnTasks drawn =
+          draw_tasks(family, study.first_seed + static_cast<std::uint64_t>(s), study);
+      runs[s][job % count] = play_all(methods[job % count], checkpoints, drawn, study);
     });
     // The best known policy of each task: safe for the methods that are, any for the others.
     tbb::parallel_for(0, study.seeds, [&](int s) {
-      const Setting setting =
-          draw_setting(family, static_cast<std::uint64_t>(study.first_seed + s), study);
+      const DrawnTasks drawn =
+          draw_tasks(family, study.first_seed + static_cast<std::uint64_t>(s), study);
       for (const bool safe : {true, false}) {
         std::vector<double> best;
         for (int t = 0; t < study.tasks; ++t) {
@@ -361,14 +356,14 @@ int main(int argc, char** argv) {
               candidates.push_back(run.policies[i]);
             }
           }
-          const SafeSet set = safe ? setting.sets[t] : SafeSet(setting.sets[t].parameters());
+          const SafeSet set = safe ? drawn.sets[t] : SafeSet(drawn.sets[t].parameters());
           // Found on other start states than it is measured on, or it would be the best for these
-          // few states only, and every learner would seem to stay behind it for ever.
-          TrueCostSettings found_on{study.search_states, 150, derive_seed(setting.seed, 1000001),
+          // few states only, and every learner would seem to stay behind it forever.
+          TrueCostSettings found_on{study.search_states, 150, derive_seed(drawn.seed, 1000001),
                                     study.exploration};
-          const BestPolicy found = best_known_policy(setting.tasks[t], set, candidates,
-                                                     {found_on, study.trials, 0.1, 1});
-          best.push_back(true_cost(setting.tasks[t], found.alpha, cost_settings(setting, study)));
+          const BestPolicy found =
+              best_known_policy(drawn.tasks[t], set, candidates, {found_on, study.trials, 0.1, 1});
+          best.push_back(true_cost(drawn.tasks[t], found.alpha, cost_settings(drawn, study)));
         }
         for (int m = 0; m < count; ++m) {
           if (is_safe_method(methods[m]) == safe) fill_true_regret(methods[m], best, runs[s][m]);
@@ -406,3 +401,7 @@ int main(int argc, char** argv) {
   if (!json_file.empty()) std::ofstream(json_file) << "[\n" << text << "\n]\n";
   return 0;
 }
+
+}  // namespace lifeguard::bench_regret_growth
+
+int main(int argc, char** argv) { return lifeguard::bench_regret_growth::run(argc, argv); }

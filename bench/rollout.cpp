@@ -15,7 +15,7 @@
 #include "lifeguard/trajectories/kernel.hpp"
 #include "tests/support/scalar_rollout.hpp"
 
-namespace lifeguard {
+namespace lifeguard::bench_rollout {
 int run(int argc, char** argv) {
   CLI::App app("Steps per second of the simulators");
   int trajectories = 50, steps = 150, repeats = 301;
@@ -64,6 +64,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace lifeguard
+}  // namespace lifeguard::bench_rollout
 
-int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
+int main(int argc, char** argv) { return lifeguard::bench_rollout::run(argc, argv); }

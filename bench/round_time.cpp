@@ -10,12 +10,14 @@
 #include "bench/timing.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
+namespace lifeguard::bench_round_time {
 int run(int argc, char** argv) {
   CLI::App app("Time of learning and of rollouts in a round, quadrotor, ten tasks");
   int rounds = 10000;
@@ -24,15 +26,22 @@ int run(int argc, char** argv) {
   app.add_option("--window", window, "rounds that a median is taken over")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<Task> tasks = quadrotor_family().draw_many(1, 10);
+  const std::vector<Task> drawn = quadrotor_family().draw_many(1, 10);
+  const ExperimentConfig closed = load_config("configs/examples/safe-quadrotor.toml");
+  const DrawnTasks machines = draw_tasks(closed);
   fmt::print("{:<26}{:>8}{:>14}{:>14}{:>14}{:>10}\n", "", "rounds", "rollout µs", "learning µs",
              "projection µs", "ratio");
-  for (const bool constrained : {false, true}) {
+  for (const std::string kind : {"without constraints", "gains limited to ±1", "closed loops"}) {
     Learner learner(6, 4);
     const Eigen::VectorXd limit = Eigen::VectorXd::Constant(24, 1.0);
-    for (const Task& task : tasks) {
+    const std::vector<Task>& tasks = kind == "closed loops" ? machines.tasks : drawn;
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const Task& task = tasks[t];
       const Eigen::VectorXd start = parameters_from_gains(0.15 * lqr_gains(task));
-      if (constrained) {
+      if (kind == "closed loops") {
+        learner.add_task(task.name, machines.safe_sets[t], task.settings.sigma,
+                         machines.first[t].parameters);
+      } else if (kind == "gains limited to ±1") {
         learner.add_task(task.name, gain_box(-limit, limit, default_gain_names(4, 6)),
                          task.settings.sigma, start);
       } else {
@@ -59,8 +68,7 @@ int run(int argc, char** argv) {
       for (const double one : *times) seconds += one;
     }
     for (const int from : {100, rounds - window}) {
-      fmt::print("{:<26}{:>8}{:>14.1f}{:>14.1f}{:>14.1f}{:>10.2f}\n",
-                 constrained ? "gains limited to ±1" : "without constraints",
+      fmt::print("{:<26}{:>8}{:>14.1f}{:>14.1f}{:>14.1f}{:>10.2f}\n", kind,
                  fmt::format("{}+", from), part(rollouts, from), part(learning, from),
                  part(projecting, from), part(learning, from) / part(rollouts, from));
     }
@@ -69,6 +77,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace lifeguard
+}  // namespace lifeguard::bench_round_time
 
-int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
+int main(int argc, char** argv) { return lifeguard::bench_round_time::run(argc, argv); }

@@ -13,8 +13,9 @@
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
 
-int main(int argc, char** argv) {
-  using namespace lifeguard;
+namespace lifeguard::bench_run_file {
+
+int run(int argc, char** argv) {
   int rounds = 2000;
   int repeats = 5;
   CLI::App app("Time of a safe quadrotor run with and without its file");
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
       best_in_turns({[&] {
                       for (int i = 0; i < kCounts; ++i) {
                         for (int t = 0; t < config.tasks; ++t) {
-                          safe += obeys_exactly(run.setting().safe_sets[t], policies.col(t));
+                          safe += obeys_exactly(run.drawn().safe_sets[t], policies.col(t));
                         }
                       }
                     }},
@@ -61,3 +62,7 @@ int main(int argc, char** argv) {
              best[1], 100 * (best[1] / best[0] - 1));
   return 0;
 }
+
+}  // namespace lifeguard::bench_run_file
+
+int main(int argc, char** argv) { return lifeguard::bench_run_file::run(argc, argv); }

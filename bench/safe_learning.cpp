@@ -19,8 +19,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::bench_safe_learning {
 
 struct Options {
   int seeds = 5;
@@ -121,7 +120,7 @@ MethodResult learn(const std::string& method, const std::vector<SafeTask>& tasks
   for (int round = 0; round < options.rounds; ++round) {
     const SafeTask& t = tasks[static_cast<std::size_t>(round) % tasks.size()];
     RolloutSettings settings;
-    settings.trajectories = method == IndependentSettings::kMethod ? 100 : 50;
+    settings.trajectories = method == "pg" ? 100 : 50;
     settings.seed = derive_seed(derive_seed(seed, 7), static_cast<std::uint64_t>(round));
     const GaussianPolicy policy = learner->policy(t.task.name);
     rollout(t.task, policy, settings, batch);
@@ -179,8 +178,6 @@ void study(const Family& family, double reach, double start_share, const Options
   fmt::print("  {:<12}{:>12.5f}   (not safe)\n\n", "LQR", lqr);
 }
 
-}  // namespace
-
 int run(int argc, char** argv) {
   CLI::App app("Final cost and unsafe policies under constraints that cut off the optimum");
   Options options;
@@ -195,6 +192,6 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace lifeguard
+}  // namespace lifeguard::bench_safe_learning
 
-int main(int argc, char** argv) { return lifeguard::run(argc, argv); }
+int main(int argc, char** argv) { return lifeguard::bench_safe_learning::run(argc, argv); }

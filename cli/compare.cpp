@@ -39,13 +39,15 @@ std::string with_interval(const MeanInterval& value) {
 void print_table(const ExperimentConfig& config, const Comparison& comparison) {
   put("{}: {} rounds, {} seeds, mean over {} tasks, ± 95 % intervals\n\n", config.name,
       config.rounds, config.seeds, config.tasks);
-  put("{:<14}{:>18}{:>20}{:>20}{:>12}{:>18}{:>9}\n", "method", "rounds to 90 %", "mean cost",
-      "final cost", "gap %", "unsafe policies", "seconds");
+  put("{:<14}{:>18}{:>20}{:>20}{:>12}{:>18}{:>8}{:>11}{:>12}{:>9}\n", "method", "rounds to 90 %",
+      "mean cost", "final cost", "gap %", "unsafe policies", "falls", "violations", "saturations",
+      "seconds");
   for (const MethodSummary& m : comparison.methods) {
-    put("{:<14}{:>18}{:>20}{:>20}{:>12.3g}{:>18}{:>9.2f}\n", m.name,
+    put("{:<14}{:>18}{:>20}{:>20}{:>12.3g}{:>18}{:>8}{:>11}{:>12}{:>9.2f}\n", m.name,
         with_interval(m.rounds_to_90_percent), with_interval(m.mean_cost),
         with_interval(m.final_cost), m.final_gap_percent.mean,
-        fmt::format("{} of {}", m.unsafe_policies, m.policies_handed_out), m.seconds);
+        fmt::format("{} of {}", m.unsafe_policies, m.policies_handed_out), m.falls, m.violations,
+        m.saturations, m.seconds);
   }
 }
 

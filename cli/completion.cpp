@@ -10,7 +10,7 @@ namespace lifeguard {
 namespace {
 
 /// As one word of a shell, in single quotes.
-std::string quoted(const std::string& text) {
+std::string shell_word(const std::string& text) {
   std::string word = "'";
   for (const char sign : text) word += sign == '\'' ? std::string("'\\''") : std::string(1, sign);
   return word + "'";
@@ -91,12 +91,12 @@ std::string zsh_arguments(const CommandText& command, const std::string& indent)
       const std::string others =
           option.repeated ? "*" : fmt::format("({})", fmt::join(names_of(option), " "));
       text += " \\\n" + indent +
-              quoted(fmt::format("{}{}[{}]{}", others, name, zsh_text(option.description),
-                                 zsh_value(option)));
+              shell_word(fmt::format("{}{}[{}]{}", others, name, zsh_text(option.description),
+                                     zsh_value(option)));
     }
   }
   for (const ArgumentText& positional : command.positionals) {
-    text += " \\\n" + indent + quoted((positional.repeated ? "*" : "") + zsh_value(positional));
+    text += " \\\n" + indent + shell_word((positional.repeated ? "*" : "") + zsh_value(positional));
   }
   return text;
 }
@@ -160,7 +160,7 @@ std::string zsh_completion(const CommandText& program) {
       "  local -a commands\n"
       "  commands=(\n";
   for (const CommandText& command : program.commands) {
-    text += "    " + quoted(command.name + ":" + zsh_text(command.description)) + "\n";
+    text += "    " + shell_word(command.name + ":" + zsh_text(command.description)) + "\n";
   }
   text += "  )\n  _arguments -C" + zsh_arguments(program, "    ") +
           " \\\n    '1:command:->command' \\\n    '*::argument:->argument'\n"
@@ -193,13 +193,14 @@ std::string fish_completion(const CommandText& program) {
       words += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
     if (!option.choices.empty()) {
-      words += fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+      words +=
+          fmt::format(" -x -a {}", shell_word(fmt::format("{}", fmt::join(option.choices, " "))));
     } else if (is_number(option)) {
       words += " -x";
     } else if (!option.value.empty()) {
       words += " -r -F";
     }
-    return words + " -d " + quoted(option.description);
+    return words + " -d " + shell_word(option.description);
   };
   std::string text =
       "# fish completion of lifeguard; made by `lifeguard completion fish`.\n"
@@ -209,12 +210,13 @@ std::string fish_completion(const CommandText& program) {
   }
   for (const CommandText& command : program.commands) {
     text += fmt::format("complete -c lifeguard -n __fish_use_subcommand -a {} -d {}\n",
-                        command.name, quoted(command.description));
-    const std::string condition = " -n " + quoted("__fish_seen_subcommand_from " + command.name);
+                        command.name, shell_word(command.description));
+    const std::string condition =
+        " -n " + shell_word("__fish_seen_subcommand_from " + command.name);
     const std::vector<std::string> words = positional_choices(command);
     if (!words.empty()) {
       text += fmt::format("complete -c lifeguard{} -f -a {}\n", condition,
-                          quoted(fmt::format("{}", fmt::join(words, " "))));
+                          shell_word(fmt::format("{}", fmt::join(words, " "))));
     }
     for (const ArgumentText& option : command.options) {
       text += "complete -c lifeguard" + condition + option_words(option) + "\n";

@@ -141,6 +141,8 @@ void info_of_run(const std::string& path, bool json) {
     put("  safety      {} unsafe policies of {}\n", summary.unsafe_policies,
         summary.policies_handed_out);
   }
+  put("  machines    {} falls, {} limit violations, {} saturations in {} trajectories\n",
+      summary.falls, summary.violations, summary.saturations, summary.trajectories);
   if (summary.fallbacks > 0) {
     put("  fallbacks   {} times the anchor in place of a policy\n", summary.fallbacks);
   }

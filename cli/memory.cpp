@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 
 namespace lifeguard {
 namespace {

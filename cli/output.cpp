@@ -33,7 +33,7 @@ Streams& streams() {
   return *all;
 }
 
-/// All of it, or an errno. A stream that does not block is waited for: for ever if `patience` is
+/// All of it, or an errno. A stream that does not block is waited for: forever if `patience` is
 /// -1.
 int write_all(int stream, std::string_view text, int patience) {
   while (!text.empty()) {
@@ -124,7 +124,7 @@ void write_message(std::string_view text) {
 }
 
 void write_last_message(std::string_view text) {
-  // Others may hold the lock and wait for ever.
+  // Others may hold the lock and wait forever.
   const std::string line = (streams().line_open ? "\n" : "") + printable(text) + "\n";
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;

@@ -74,11 +74,14 @@ void add_project_command(CLI::App& app) {
   command->footer(R"(Minimises, from the given point (L0, S0),
     objective = mu1 * sum_t |s_t - s0_t|^2 + mu2 * |L - L0|_F^2
     with  A_t alpha_t <= b_t,  |b_t - A_t alpha_t| <= c_max,  alpha_t = anchor_t + L s_t
+          [I; K_t]^T theta [I; K_t] <= limit  for every matrix inequality of the task, where the
+          rows of K_t are alpha_t and the difference must have no negative eigenvalue
           all eigenvalues of L^T L in [p, q]
 
 In:   {"p", "q", "mu1", "mu2", "c_max" (optional), "L": [[row], ...],
        "tasks": [{"name", "A": [[row], ...], "b": [...], "rows": [names of the rows] (optional),
-                  "anchor": [...] (optional), "s": [...]}, ...]}
+                  "inequalities": [{"name", "theta": [[row], ...], "limit": [[row], ...]}, ...]
+                  (optional), "anchor": [...] (optional), "s": [...]}, ...]}
 Out:  {"status", "objective", "alternations", "L",
        "tasks": [{"name", "s", "alpha", "anchor", "worst_row", "margin"}, ...],
        "seconds" of the projection, "check_seconds" of the certificate in exact arithmetic}
@@ -88,7 +91,8 @@ paper 48 columns; the file 64 MiB and 5 million values. Names of tasks differ fr
 
 An anchor that is not given is the origin if that is strictly safe, else the centre of the safe
 set. "margin" is a lower bound on b_i - a_i alpha of the worst row, named by its index or, if "rows"
-is given, by its name; with c_max "slack_margin" is one on c_max - |b - A alpha|. Numbers read back
+is given, by its name; of an inequality it is 1 - r, r the part of its limit that it reaches; with
+c_max "slack_margin" is one on c_max - |b - A alpha|. Numbers read back
 to the same bits. A point that is safe already comes back unchanged, with objective 0.
 
 "status" says what the point is. It is verified, in exact arithmetic, in every case but the last:

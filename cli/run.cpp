@@ -54,6 +54,8 @@ void print_summary(const std::string& path, long rounds, const RunSummary& summa
   } else {
     put("  safety        no constraints\n");
   }
+  put("  machines      {} falls, {} limit violations, {} saturations in {} trajectories\n",
+      summary.falls, summary.violations, summary.saturations, summary.trajectories);
   put("  time          {:.2f} s ({:.2f} rollouts, {:.2f} learning)\n",
       summary.rollout_seconds + summary.learn_seconds, summary.rollout_seconds,
       summary.learn_seconds);
@@ -80,7 +82,7 @@ void play_and_report(const std::filesystem::path& path, long total, const RunArg
     if (progress.due(round, total)) {
       const double margin = outcome.round.worst_margin;
       progress.update(round, total,
-                      run.setting().constrained() && std::isfinite(margin)
+                      run.drawn().constrained() && std::isfinite(margin)
                           ? fmt::format("cost {:.4g}  margin {:.2g}", cost, margin)
                           : fmt::format("cost {:.4g}", cost));
     }
@@ -110,7 +112,7 @@ std::filesystem::path default_path(const ExperimentConfig& config) {
 }
 
 /// As a text in TOML.
-std::string quoted(const std::string& text) {
+std::string toml_string(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -122,7 +124,7 @@ std::string quoted(const std::string& text) {
 void run(const RunArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.method.empty()) {
-    overrides.push_back(fmt::format("experiment.method={}", quoted(arguments.method)));
+    overrides.push_back(fmt::format("experiment.method={}", toml_string(arguments.method)));
   }
   if (arguments.seed) overrides.push_back(fmt::format("experiment.seed={}", *arguments.seed));
   ExperimentConfig config = load_config(arguments.config, overrides);

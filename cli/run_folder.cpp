@@ -146,7 +146,7 @@ Answer RunFolder::report(const std::string& run, long since) {
   const auto known_report = reports_.find({run, since});
   if (known_report != reports_.end()) return known_report->second;
   const auto start = Clock::now();
-  const Answer answer = build(run, since);
+  Answer answer = build(run, since);
   reports_[{run, since}] = answer;
   spent_ += Clock::now() - start;
   return answer;

@@ -25,7 +25,7 @@ function(lifeguard_add_library name)
   # These are compiled once for each SIMD target, or include C headers full of macros.
   set_source_files_properties(
     lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-    lifeguard/safety/solve/paper_basis.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_precompile_headers(${target} PRIVATE <Eigen/Dense> <fmt/format.h>)
   lifeguard_enable_warnings(${target})
 endfunction()

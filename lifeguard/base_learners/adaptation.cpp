@@ -32,7 +32,7 @@ double action_curvature(const Trajectories& t, const PolicyGradient& gradient) {
   long live = 0;
   for (int i = 0; i < t.count(); ++i) live += t.length(i);
   const double samples = static_cast<double>(std::max(1L, live)) * t.actions();
-  return std::max(gradient.bend / samples, 2 * std::sqrt(2 / samples));
+  return std::max(gradient.curvature_sum / samples, 2 * std::sqrt(2 / samples));
 }
 
 void adapt_step(const AdaptationSettings& adaptation, double radius,
@@ -44,14 +44,14 @@ void adapt_step(const AdaptationSettings& adaptation, double radius,
   }
   if (adaptation.newton_limit > 0) {
     // ĝᵀF⁻¹ĝ in units of the advantages.
-    const double cost_unit = loss.cost_gradient.norm() / gradient.gradient.norm();
-    const double q = loss.natural_norm_squared / (cost_unit * cost_unit);
+    const double q = loss.natural_norm_squared / (loss.cost_unit * loss.cost_unit);
     const double trust_step = std::sqrt(2 * radius / q);
     const double newton_step = adaptation.newton_limit / action_curvature(trajectories, gradient);
     scale = std::min(scale, newton_step / trust_step);
   }
   if (scale == 1) return;
   loss.target = loss.played + scale * (loss.target - loss.played);
+  loss.radius *= scale * scale;
   loss.step_kl *= scale * scale;
 }
 

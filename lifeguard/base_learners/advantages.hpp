@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lifeguard/base_learners/advantage_settings.hpp"
+#include "lifeguard/base_learners/base_learner_settings.hpp"
 #include "lifeguard/base_learners/bootstrap.hpp"
 #include "lifeguard/base_learners/state_baseline.hpp"
 #include "lifeguard/core/aligned.hpp"

@@ -92,6 +92,7 @@ void write_no_signal(const Eigen::MatrixXd& curvature, double constant, RoundLos
   loss.natural_norm_squared = 0.0;
   loss.noise_share = kNaN;
   loss.shrinkage = 1;
+  loss.radius = 0.0;
   loss.step_kl = 0.0;
 }
 
@@ -132,6 +133,9 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   loss.trajectories = n;
   loss.mean_cost = summary.mean_cost;
   loss.cost_error = summary.cost_error;
+  // C(τ) is a mean over all steps, advantages are sums of costs divided by their scale, and the
+  // gradient is that of the share of steps that was not cut off.
+  loss.cost_unit = summary.scale / (t.steps() * summary.observed_share);
   const double constant = settings.loss_scale == LossScale::cost ? summary.mean_cost : 0.0;
   if (!(fisher.trace() > 0) || summary.scale == 0.0) {
     write_no_signal(fisher, constant, loss);
@@ -175,18 +179,18 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   const bool plain = settings.method == BaseLearnerMethod::reinforce;
   if (plain) w.direction = w.policy_gradient.gradient;
   const double direction_curvature = plain ? block_norm_squared(fisher, w.direction) : q;
-  const double step =
-      choose_step(t, played, visit, settings.step, weighted, direction_curvature, w) *
-      loss.shrinkage;
+  const double whole_step =
+      choose_step(t, played, visit, settings.step, weighted, direction_curvature, w);
+  const double step = whole_step * loss.shrinkage;
 
   loss.status = damped ? RoundLossStatus::damped_curvature : RoundLossStatus::ok;
   loss.target = loss.played - step * w.direction;
   loss.step_kl = 0.5 * step * step * direction_curvature;
-  // C(τ) is a mean over all steps, advantages are sums of costs divided by their scale, and the
-  // gradient is that of the share of steps that was not cut off.
-  const double cost_unit = summary.scale / (t.steps() * summary.observed_share);
-  loss.cost_gradient *= cost_unit;
-  loss.natural_norm_squared = q * cost_unit * cost_unit;
+  // Of the direction, in the metric of the loss.
+  const double metric_norm_squared = plain ? w.direction.squaredNorm() : q;
+  loss.radius = 0.5 * whole_step * whole_step * metric_norm_squared;
+  loss.cost_gradient *= loss.cost_unit;
+  loss.natural_norm_squared = q * loss.cost_unit * loss.cost_unit;
   loss.constant = 0.0;
   if (plain) {
     loss.curvature.setIdentity(fisher.rows(), fisher.cols());
@@ -194,10 +198,10 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
     loss.curvature = fisher;
   }
   if (settings.loss_scale == LossScale::cost) {
-    const double scale = cost_unit * loss.shrinkage / step;
+    const double scale = loss.cost_unit * loss.shrinkage / step;
     loss.curvature *= scale;
-    const double drop = plain ? w.direction.squaredNorm() : q;
-    loss.constant = summary.mean_cost - 0.5 * scale * step * step * drop;
+    loss.radius *= scale;
+    loss.constant = summary.mean_cost - 0.5 * scale * step * step * metric_norm_squared;
   }
 }
 
@@ -241,14 +245,16 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
   loss.constant = at_played - 0.5 * drop;
   loss.noise_share = kNaN;
   loss.shrinkage = 1;
+  loss.radius = 0.5 * drop;
+  loss.cost_unit = summary.scale / (t.steps() * summary.observed_share);
   if (!weighted) {  // demonstrations say nothing about the cost of this policy
+    loss.cost_unit = kNaN;
     loss.cost_gradient.setConstant(loss.played.size(), kNaN);
     loss.natural_norm_squared = kNaN;
     loss.step_kl = 0.5 * drop;
     return;
   }
-  const double cost_unit = summary.scale / (t.steps() * summary.observed_share);
-  loss.cost_gradient = w.policy_gradient.gradient * cost_unit;
+  loss.cost_gradient = w.policy_gradient.gradient * loss.cost_unit;
   loss.step_kl = 0.5 * block_norm_squared(w.policy_gradient.fisher, w.direction);
   factorise_damped(w.policy_gradient.fisher, settings.relative_damping, w.factor);
   w.direction = loss.cost_gradient;

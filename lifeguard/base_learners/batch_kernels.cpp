@@ -383,14 +383,14 @@ HWY_INLINE void AddScoresOfSteps(const Trajectories& t, int m, std::size_t width
     if (a < t.actions()) {
       AddGradients<1, kSteps>(t, m, a, i, width, gains, advantage, squares, sums);
     }
-    Lanes bend = Lanes::load(sums.bends + i), total = Lanes::load(sums.squares + i),
+    Lanes curvature = Lanes::load(sums.curvatures + i), total = Lanes::load(sums.squares + i),
           largest = Lanes::load(sums.largest + i);
     for (int s = 0; s < kSteps; ++s) {
-      bend = multiply_add(advantage[s], multiply_add(squares[s], scale, actions), bend);
+      curvature = multiply_add(advantage[s], multiply_add(squares[s], scale, actions), curvature);
       total = total + squares[s];
       largest = Lanes(hn::Max(largest.v, squares[s].v));
     }
-    bend.store(sums.bends + i);
+    curvature.store(sums.curvatures + i);
     total.store(sums.squares + i);
     largest.store(sums.largest + i);
 

@@ -76,12 +76,12 @@ void evaluate_quadratic(const Trajectories& trajectories, const double* coeffici
 
 /// What add_scores adds up for each trajectory, with ε = u - KΦ, in rows of padded_count.
 struct ScoreSums {
-  double* gradients;  // [a F + f] += Σ_m A_m ε_a Φ_f
-  double* products;   // [f ≤ h] += Σ_m w_m Φ_f Φ_h; w = 1 without weights
-  double* bends;      // += Σ_m A_m (precision · |ε|² - actions)
-  double* noises;     // [a] += Σ_m ε_a
-  double* squares;    // += Σ_m |ε|²
-  double* largest;    // the largest |ε|² and what is there
+  double* gradients;   // [a F + f] += Σ_m A_m ε_a Φ_f
+  double* products;    // [f ≤ h] += Σ_m w_m Φ_f Φ_h; w = 1 without weights
+  double* curvatures;  // += Σ_m A_m (precision · |ε|² - actions)
+  double* noises;      // [a] += Σ_m ε_a
+  double* squares;     // += Σ_m |ε|²
+  double* largest;     // the largest |ε|² and what is there
 };
 /// `gains` is K by rows.
 void add_scores(const Trajectories& trajectories, const double* gains, double precision,

@@ -21,7 +21,7 @@ void compute_policy_gradient(const Trajectories& t, const GaussianPolicy& policy
   const int products = features * (features + 1) / 2;
   result.trajectory_gradients.assign(static_cast<std::size_t>(entries) * stride, 0.0);
   result.trajectory_products.assign(static_cast<std::size_t>(products) * stride, 0.0);
-  result.trajectory_bends.assign(stride, 0.0);
+  result.trajectory_curvatures.assign(stride, 0.0);
   result.trajectory_noises.assign(static_cast<std::size_t>(actions + 2) * stride, 0.0);
   result.row_sums.resize(static_cast<std::size_t>(std::max({entries, products, actions + 1})));
   const double precision = 1.0 / (policy.sigma() * policy.sigma());
@@ -29,7 +29,7 @@ void compute_policy_gradient(const Trajectories& t, const GaussianPolicy& policy
   double* squares = noises + static_cast<std::size_t>(actions) * stride;
   add_scores(t, result.gains.data(), precision, advantages, curvature_weights,
              {result.trajectory_gradients.data(), result.trajectory_products.data(),
-              result.trajectory_bends.data(), noises, squares, squares + stride});
+              result.trajectory_curvatures.data(), noises, squares, squares + stride});
 
   scale_and_sum(t, precision, result.trajectory_gradients.data(), entries, result.row_sums.data());
   for (int k = 0; k < entries; ++k) result.gradient(k) = result.row_sums[k] / n;
@@ -41,7 +41,7 @@ void compute_policy_gradient(const Trajectories& t, const GaussianPolicy& policy
       result.fisher(h, f) = result.fisher(f, h);
     }
   }
-  scale_and_sum(t, 1.0, result.trajectory_bends.data(), 1, &result.bend);
+  scale_and_sum(t, 1.0, result.trajectory_curvatures.data(), 1, &result.curvature_sum);
   scale_and_sum(t, 1.0, noises, actions + 1, result.row_sums.data());
   result.noise_sums.resize(actions);
   for (int a = 0; a < actions; ++a) result.noise_sums(a) = result.row_sums[a];

@@ -18,7 +18,7 @@ struct PolicyGradient {
   Eigen::MatrixXd fisher;
   /// Σ_i Σ_m A_m (|ε|²/σ² - a) with the noise ε = u - KΦ of the a actions: how much costlier than
   /// expected large noise was.
-  double bend = 0;
+  double curvature_sum = 0;
   /// Of the noise itself, over the batch: Σ ε of each action, Σ |ε|² and the largest |ε|². What
   /// they say about where the actions came from: trajectory_check.hpp.
   Eigen::VectorXd noise_sums;
@@ -28,7 +28,7 @@ struct PolicyGradient {
   /// zero behind the last one.
   AlignedVector<double> trajectory_gradients;
   AlignedVector<double> trajectory_products;  // likewise Σ_m ΦΦᵀ, upper triangle by rows
-  AlignedVector<double> trajectory_bends;
+  AlignedVector<double> trajectory_curvatures;
   AlignedVector<double> trajectory_noises;  // Σ ε of each action, then Σ |ε|², then the largest
   AlignedVector<double> row_sums;           // over trajectories
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> gains;

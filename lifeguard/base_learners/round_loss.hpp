@@ -36,6 +36,8 @@ struct RoundLoss {
   double mean_cost = kNaN;
   /// The standard error of that mean over the batch's trajectories; 0 for a single one.
   double cost_error = 0;
+  /// How much cost one unit of the advantages is: those are sums over steps, and may be normalised.
+  double cost_unit = kNaN;
   /// Estimate of ∂E[C(τ)]/∂α at α_j, in units of cost whether or not advantages are normalised.
   Eigen::VectorXd cost_gradient;
   /// q = gᵀ F⁻¹ g of that gradient g, with the Fisher information F of one whole trajectory.
@@ -44,6 +46,9 @@ struct RoundLoss {
   double noise_share = kNaN;
   /// The factor by which the step was shortened for that noise; 1 if it was not.
   double shrinkage = 1;
+  /// ½ (α⁺ - α_j)ᵀ (I_A ⊗ G) (α⁺ - α_j) without that factor: the trust region of the step, in the
+  /// metric of this loss. NaN if it is not known; a learner then pools no gradients.
+  double radius = kNaN;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
   /// divergence over a trajectory, in nats.
   double step_kl = kNaN;

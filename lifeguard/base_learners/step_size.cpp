@@ -15,7 +15,7 @@ void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played
   count_ = std::min(count, t.count());
   const auto size = static_cast<std::size_t>(count_) * static_cast<std::size_t>(t.steps());
   slope_.assign(size, 0.0);
-  bend_.assign(size, 0.0);
+  curvature_.assign(size, 0.0);
   advantages_.resize(size);
   const double precision = 1.0 / (played.sigma() * played.sigma());
   std::size_t at = 0;
@@ -30,14 +30,14 @@ void ImportanceLine::prepare(const Trajectories& t, const GaussianPolicy& played
           change -= direction(a * features + f) * t.feature(i, m, f);
         }
         slope_[at] += residual * change * precision;
-        bend_[at] += 0.5 * change * change * precision;
+        curvature_[at] += 0.5 * change * change * precision;
       }
       advantages_[at] = advantages[static_cast<std::size_t>(m) * t.stride() + i];
       ++at;
     }
   }
   slope_.resize(at);
-  bend_.resize(at);
+  curvature_.resize(at);
   advantages_.resize(at);
 }
 
@@ -46,7 +46,7 @@ ImportanceLine::Point ImportanceLine::at(double step) const {
   double squares = 0;
   double costs = 0;
   for (std::size_t k = 0; k < slope_.size(); ++k) {
-    const double weight = exponential(step * (slope_[k] - step * bend_[k]));
+    const double weight = exponential(step * (slope_[k] - step * curvature_[k]));
     weights += weight;
     squares += weight * weight;
     costs += (weight - 1.0) * advantages_[k];

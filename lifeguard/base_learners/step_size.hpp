@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "lifeguard/base_learners/step_settings.hpp"
+#include "lifeguard/base_learners/base_learner_settings.hpp"
 #include "lifeguard/core/aligned.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
@@ -29,8 +29,8 @@ class ImportanceLine {
 
  private:
   int count_ = 0;
-  AlignedVector<double> slope_;  // log weight = step · slope - step² · bend
-  AlignedVector<double> bend_;
+  AlignedVector<double> slope_;  // log weight = step · slope - step² · curvature
+  AlignedVector<double> curvature_;
   AlignedVector<double> advantages_;
 };
 

@@ -10,6 +10,7 @@ namespace lifeguard {
 
 struct PolicyGradient;
 
+/// What is to be said of a batch: the worst that was found.
 enum class TrajectoryStatus {
   not_run,
   ok,
@@ -26,6 +27,7 @@ enum class TrajectoryStatus {
   not_finite,    // NaN or infinity
   other_policy,  // the actions are not draws of the policy
 };
+/// In words.
 const char* to_string(TrajectoryStatus status);
 
 /// What a look at a batch says about learning from it.

@@ -24,6 +24,7 @@ class Deadline {
     return deadline;
   }
 
+  /// Never true without a deadline.
   bool passed() const { return end_ && Clock::now() >= *end_; }
   /// Infinity without a deadline, never below 0.
   double seconds_left() const {
@@ -33,6 +34,7 @@ class Deadline {
 
   /// Thrown by check(), for whoever began the work to turn into a status.
   struct Passed {};
+  /// Throws Passed if it has.
   void check() const {
     if (passed()) throw Passed{};
   }

@@ -18,6 +18,7 @@ class StopToken {
   /// `asked` may be called from any thread that works.
   explicit StopToken(std::function<bool()> asked) : asked_(std::move(asked)) {}
 
+  /// Asks; the second throws Stopped if so.
   bool stop_requested() const { return asked_ && asked_(); }
   void throw_if_requested() const {
     if (stop_requested()) throw Stopped{};

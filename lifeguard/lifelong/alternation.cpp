@@ -44,7 +44,7 @@ AlternationStatus Alternation::update(const AlternationSettings& settings,
   prepare(losses, knowledge);
   for (int i = 0; i < settings.alternations; ++i) {
     // With S = 0, as Algorithm 1 starts, no loss depends on L and the minimum in L is 0, from which
-    // neither block can leave: the paper's order would stay there for ever. S goes first then.
+    // neither block can leave: the paper's order would stay there forever. S goes first then.
     const bool basis_matters = !knowledge.coefficients.isZero(0);
     if (basis_matters &&
         update_basis(settings, regularisation, losses, round, knowledge) != AlternationStatus::ok) {

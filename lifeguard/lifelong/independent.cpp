@@ -1,5 +1,6 @@
 #include "lifeguard/lifelong/independent.hpp"
 
+#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 
 namespace lifeguard {

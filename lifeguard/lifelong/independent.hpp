@@ -10,6 +10,7 @@ namespace lifeguard {
 
 class SettingVisitor;
 
+/// Settings of IndependentLearner.
 struct IndependentSettings {
   static constexpr std::string_view kMethod = "pg";
   RoundSettings round;
@@ -17,6 +18,7 @@ struct IndependentSettings {
   /// whoever plays it looks here.
   int extra_trajectories = 50;
 
+  /// A learner with these settings, without tasks.
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The table [pg].
   void visit(SettingVisitor& visitor);

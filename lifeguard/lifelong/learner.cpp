@@ -8,6 +8,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/learning_rule.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 
 namespace lifeguard {
@@ -24,7 +25,7 @@ const LearnerSettings& validated(const LearnerSettings& settings, int parameters
 Learner::Learner(int features, int actions, const LearnerSettings& settings)
     : PolicyLearner(features, actions, settings.round),
       settings_(validated(settings, features * actions)),
-      safeguard_(settings.projection),
+      safeguard_(std::make_unique<Safeguard>(settings.projection)),
       knowledge_(features * actions, settings.columns(features * actions), settings.zeta),
       next_(knowledge_),
       rule_(make_learning_rule(settings, features, actions)) {}
@@ -33,6 +34,16 @@ Learner::~Learner() = default;
 Learner::Learner(Learner&&) noexcept = default;
 Learner& Learner::operator=(Learner&&) noexcept = default;
 
+const std::vector<SafeSet>& Learner::safe_sets() const { return safeguard_->safe_sets(); }
+
+Certificate Learner::certificate() const { return safeguard_->certify(knowledge_); }
+
+void Learner::inject_faults(FaultInjection faults) { safeguard_->inject_faults(std::move(faults)); }
+
+void Learner::inject_refusals(LastLookInjection refuses) {
+  safeguard_->inject_refusals(std::move(refuses));
+}
+
 /// Lines 7 to 11 of Algorithm 1.
 RoundStatus Learner::update(int task, const RoundLoss& loss) {
   const LearningRound round{task, loss, rounds(), knowledge_, safe_sets()};
@@ -40,7 +51,7 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
   next_ = knowledge_;
   const RoundStatus status = rule_->solve(round, next_);
   if (status != RoundStatus::ok) return status;
-  last_safeguard_ = safeguard_.protect(knowledge_, next_);
+  last_safeguard_ = safeguard_->protect(knowledge_, next_);
   // From here on nothing can fail.
   rule_->accept(round);
   std::swap(knowledge_, next_);
@@ -51,7 +62,7 @@ void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) con
   knowledge_.policy_parameters(task, alpha);
   // The knowledge was verified when it was made. This is the last look at the very numbers that
   // leave; the anchor is strictly safe whatever happened. That is counted: it should never happen.
-  if (safeguard_.allows(task, alpha)) return;
+  if (safeguard_->allows(task, alpha)) return;
   ++*fallbacks_;
   alpha = knowledge_.anchors.col(task);
 }
@@ -101,7 +112,7 @@ void Learner::add_tasks(const std::vector<NewTask>& tasks) {
   for (const NewTask& task : tasks) {
     anchors.push_back(anchor_for(task.id, task.safe_set, task.anchor));
     require_new_task(task.id, anchors.back(), task.sigma);
-    safeguard_.require_task(task.safe_set, anchors.back());
+    safeguard_->require_task(task.safe_set, anchors.back());
     require(ids.insert(task.id).second, "task", task.id, "must not appear twice");
   }
   std::size_t next = 0;
@@ -118,10 +129,10 @@ void Learner::add_tasks(const std::vector<NewTask>& tasks) {
   wanted.anchors.conservativeResize(Eigen::NoChange, count);
   for (std::size_t i = next; i < tasks.size(); ++i) {
     wanted.anchors.col(this->tasks() + static_cast<Eigen::Index>(i - next)) = anchors[i];
-    safeguard_.add_task(tasks[i].safe_set, anchors[i]);
+    safeguard_->add_task(tasks[i].safe_set, anchors[i]);
   }
   const Knowledge last = wanted;
-  safeguard_.protect(last, wanted);
+  safeguard_->protect(last, wanted);
   next_ = wanted;
   knowledge_ = std::move(wanted);
   for (; next < tasks.size(); ++next) {
@@ -135,7 +146,7 @@ void Learner::append_task(const Eigen::VectorXd& anchor) {
 }
 
 void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set) {
-  safeguard_.add_task(safe_set, anchor);
+  safeguard_->add_task(safe_set, anchor);
   // The new task starts at the mean of the known coefficients, or as close to it as is safe. What
   // is verified already, s = 0, is the point to start from.
   Knowledge last = knowledge_;
@@ -143,9 +154,9 @@ void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set
   Knowledge wanted = last;
   last.coefficients.rightCols(1).setZero();
   try {
-    safeguard_.protect(last, wanted);
+    safeguard_->protect(last, wanted);
   } catch (...) {
-    safeguard_.remove_last_task();
+    safeguard_->remove_last_task();
     throw;
   }
   next_ = wanted;
@@ -170,12 +181,12 @@ void Learner::set_safe_set(std::string_view id, const SafeSet& safe_set,
   }
   Knowledge last = wanted;
   last.coefficients.col(task).setZero();
-  const SafeSet old_set = safeguard_.safe_sets()[task];
-  safeguard_.replace_task(task, safe_set, new_anchor);
+  const SafeSet old_set = safeguard_->safe_sets()[task];
+  safeguard_->replace_task(task, safe_set, new_anchor);
   try {
-    safeguard_.protect(last, wanted);
+    safeguard_->protect(last, wanted);
   } catch (...) {
-    safeguard_.replace_task(task, old_set, old_anchor);
+    safeguard_->replace_task(task, old_set, old_anchor);
     throw;
   }
   knowledge_ = std::move(wanted);

@@ -2,17 +2,16 @@
 
 #include <Eigen/Core>
 #include <atomic>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lifeguard/lifelong/learner_settings.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
-#include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
@@ -20,6 +19,9 @@
 namespace lifeguard {
 
 class LearningRule;
+class Safeguard;
+enum class ProjectionFault;
+enum class ProjectionStage;
 
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
 /// the safeguard projects these to knowledge that is verified to be safe for all known tasks. The
@@ -39,7 +41,7 @@ class Learner : public PolicyLearner {
   const LearnerSettings& settings() const { return settings_; }
   const Knowledge& knowledge() const { return knowledge_; }
   /// One for each task, in the order of adding.
-  const std::vector<SafeSet>& safe_sets() const { return safeguard_.safe_sets(); }
+  const std::vector<SafeSet>& safe_sets() const;
 
   /// A task without constraints (PolicyLearner::add_task), or one whose every policy must lie in
   /// `safe_set`, the first one included. The anchor is the given policy, which must be strictly
@@ -67,14 +69,12 @@ class Learner : public PolicyLearner {
                     const std::optional<Eigen::VectorXd>& anchor = {});
   /// For each task the worst row and its margin, the spectrum of L, and the hash of the parameters
   /// they speak of. check_certificate verifies it independently.
-  Certificate certificate() const { return safeguard_.certify(knowledge_); }
+  Certificate certificate() const;
 
   /// For tests: how the projection's solver steps shall fail. Not part of the saved state.
-  void inject_faults(FaultInjection faults) { safeguard_.inject_faults(std::move(faults)); }
+  void inject_faults(std::function<ProjectionFault(ProjectionStage)> faults);
   /// For tests: which policies the last look before they leave shall refuse. Not saved either.
-  void inject_refusals(LastLookInjection refuses) {
-    safeguard_.inject_refusals(std::move(refuses));
-  }
+  void inject_refusals(std::function<bool(int task)> refuses);
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
   /// How often the last look at a policy that was about to leave failed, so that its anchor left.
@@ -104,7 +104,7 @@ class Learner : public PolicyLearner {
                              const std::optional<Eigen::VectorXd>& given) const;
 
   LearnerSettings settings_;
-  Safeguard safeguard_;
+  std::unique_ptr<Safeguard> safeguard_;
   Knowledge knowledge_;
   Knowledge next_;  // the round in the making; it becomes the knowledge at the end or not at all
   std::unique_ptr<LearningRule> rule_;

@@ -18,7 +18,7 @@ struct LinearisedSettings {
   double initial_share = 1.0;
   /// Visits to every task until the share has halved. > 0.
   double share_decay = 3.0;
-  /// In [0, 1]. What stays common for ever.
+  /// In [0, 1]. What stays common forever.
   double minimum_share = 0.0;
   /// ρ of the task's own part of the step, GradientMemory. In [0, 1). 0 is the round alone.
   double own_memory = 0.4;

@@ -1,6 +1,5 @@
 #include "lifeguard/lifelong/linearised_rule.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -70,8 +69,8 @@ void LinearisedRule::choose_steps(const LearningRound& round) {
   for (int t = 0; t < tasks(); ++t) {
     if (memories_[t].takes_part) steps_.col(t) = share * step_;
   }
-  if (next_gradients_.add(settings_.own_memory, round.loss) &&
-      next_gradients_.step(step_radius(round.loss), shrinkage_floor_, metric_factor_, own_step_)) {
+  if (round.loss.radius > 0 && next_gradients_.add(settings_.own_memory, round.loss) &&
+      next_gradients_.step(round.loss.radius, shrinkage_floor_, metric_factor_, own_step_)) {
     step_ = share * step_ + (1 - share) * own_step_;
   }
   steps_.col(round.task) = step_;
@@ -79,7 +78,7 @@ void LinearisedRule::choose_steps(const LearningRound& round) {
 
 void LinearisedRule::limit_steps(const LearningRound& round) {
   for (int t = 0; t < tasks(); ++t) {
-    if (round.safe_sets[t].rows() == 0) continue;
+    if (!round.safe_sets[t].constrained()) continue;
     round.knowledge.policy_parameters(t, policy_);
     step_ = policy_ + steps_.col(t);
     const CoefficientPath path =
@@ -106,16 +105,6 @@ bool LinearisedRule::lost(const LearningRound& round) const {
     others = true;
   }
   return others;
-}
-
-double LinearisedRule::step_radius(const RoundLoss& loss) const {
-  // The base learner stepped by ½ΔᵀΓΔ = radius · shrinkage².
-  double squares = 0;
-  for (int start = 0; start < parameters_; start += features_) {
-    const auto block = step_.segment(start, features_);
-    for (int j = 0; j < features_; ++j) squares += block(j) * loss.curvature.col(j).dot(block);
-  }
-  return 0.5 * squares / (loss.shrinkage * loss.shrinkage);
 }
 
 void LinearisedRule::accept(const LearningRound& round) {

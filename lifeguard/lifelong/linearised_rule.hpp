@@ -44,7 +44,6 @@ class LinearisedRule : public LearningRule {
   /// The task costs far more than any other ever did, the batch does not say which way is better,
   /// and its anchor was not tried in this case before.
   bool lost(const LearningRound& round) const;
-  double step_radius(const RoundLoss& loss) const;  // of step_
 
   LinearisedSettings settings_;
   double shrinkage_floor_;

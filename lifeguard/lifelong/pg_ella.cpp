@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 

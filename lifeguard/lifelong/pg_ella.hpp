@@ -25,6 +25,7 @@ struct PgEllaSettings {
   /// authors let it play its own start policy; this makes the baseline stronger.
   bool warm_start = true;
 
+  /// A learner with these settings, without tasks.
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The table [pg_ella].
   void visit(SettingVisitor& visitor);

@@ -10,7 +10,6 @@
 
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/round_settings.hpp"
-#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/lifelong/round_record.hpp"
 #include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
@@ -18,6 +17,8 @@
 namespace lifeguard {
 
 struct BaseLearnerWorkspace;
+class StateReader;
+class StateWriter;
 
 /// More parameters than any policy has; a damaged file must not ask for all memory.
 inline constexpr int kMostParameters = 1 << 20;

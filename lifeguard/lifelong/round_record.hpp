@@ -5,7 +5,7 @@
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/trajectory_check.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
 
@@ -22,6 +22,21 @@ enum class RoundStatus {
   /// The actions are the policy's mean, without exploration noise (TrajectoryStatus::no_noise): the
   /// data are refused, and the learner is what it was before.
   no_noise,
+};
+
+/// What the safeguard did in a round, without the matrices.
+struct SafeguardRecord {
+  ProjectionStatus status = ProjectionStatus::not_run;
+  BasisPath basis_path = BasisPath::not_run;
+  CoefficientPathCounts coefficient_paths;
+  int alternations = 0;
+  long iterations = 0;  // of all solver steps
+  /// The smallest margin over all rows and slack limits of all tasks, a lower bound; and where.
+  double worst_margin = kNaN;
+  int worst_task = -1;
+  std::string_view worst_row;  // its name; valid until the task's safe set changes
+  double retraction = kNaN;
+  double seconds = kNaN;
 };
 
 /// What happened in one round.

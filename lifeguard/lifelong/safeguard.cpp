@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "lifeguard/safety/prove/safety_view.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 #include "lifeguard/safety/solve/projection.hpp"
 
 namespace lifeguard {
-namespace {
-
-ProjectionTask projection_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
-  return {set.coefficients(), set.limits(), anchor, set.slack_limit()};
-}
-
-}  // namespace
-
 struct Safeguard::Solver {
   Projection projection;
   std::vector<ProjectionTask> tasks;
@@ -35,16 +26,16 @@ void Safeguard::inject_faults(FaultInjection faults) {
 }
 
 void Safeguard::require_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
-  projection_task(set, anchor);
+  static_cast<void>(ProjectionTask(set, anchor));
 }
 
 void Safeguard::add_task(const SafeSet& set, const Eigen::VectorXd& anchor) {
-  solver_->tasks.push_back(projection_task(set, anchor));
+  solver_->tasks.emplace_back(set, anchor);
   safe_sets_.push_back(set);
 }
 
 void Safeguard::replace_task(int task, const SafeSet& set, const Eigen::VectorXd& anchor) {
-  solver_->tasks[task] = projection_task(set, anchor);
+  solver_->tasks[task] = ProjectionTask(set, anchor);
   safe_sets_[task] = set;
 }
 

@@ -2,34 +2,17 @@
 
 #include <Eigen/Core>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/lifelong/round_record.hpp"
 #include "lifeguard/policy/knowledge.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/solve/fault_injection.hpp"
 #include "lifeguard/safety/solve/projection_settings.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
-
-/// What the safeguard did in a round, without the matrices.
-struct SafeguardRecord {
-  ProjectionStatus status = ProjectionStatus::not_run;
-  BasisPath basis_path = BasisPath::not_run;
-  CoefficientPathCounts coefficient_paths;
-  int alternations = 0;
-  long iterations = 0;  // of all solver steps
-  /// The smallest margin over all rows and slack limits of all tasks, a lower bound; and where.
-  double worst_margin = kNaN;
-  int worst_task = -1;
-  std::string_view worst_row;  // its name; valid until the task's safe set changes
-  double retraction = kNaN;
-  double seconds = kNaN;
-};
 
 /// Keeps the knowledge of a learner inside the safe sets of all its tasks. Knowledge enters as the
 /// learner wants it and leaves verified, after the last operation on it, with every rounding error

@@ -7,15 +7,17 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/learning_rule.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
 
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 3";
+constexpr const char* kFormat = "lifeguard learner 4";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);
@@ -87,11 +89,11 @@ Learner Learner::load(std::istream& in) {
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     learner.rule_->load_task(reader);
-    learner.safeguard_.add_task(read_safe_set(reader, parameters), knowledge.anchors.col(t));
+    learner.safeguard_->add_task(read_safe_set(reader, parameters), knowledge.anchors.col(t));
   }
   learner.restore_tasks(std::move(states), rounds);
   if (settings.projection.mode != ProjectionMode::none) {
-    const Certificate certificate = learner.safeguard_.certify(knowledge);
+    const Certificate certificate = learner.safeguard_->certify(knowledge);
     for (int t = 0; t < tasks; ++t) {
       require(certificate.tasks[t].safe(), fmt::format("policy of task {}", t), "unsafe",
               fmt::format("must obey \"{}\"", certificate.tasks[t].worst_row_name));

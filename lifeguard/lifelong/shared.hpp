@@ -10,10 +10,12 @@ namespace lifeguard {
 
 class SettingVisitor;
 
+/// Settings of SharedLearner.
 struct SharedSettings {
   static constexpr std::string_view kMethod = "shared";
   RoundSettings round;
 
+  /// A learner with these settings, without tasks.
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The table [shared].
   void visit(SettingVisitor& visitor);

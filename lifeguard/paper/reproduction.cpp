@@ -9,9 +9,9 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/paper/paper_configurations.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/run_file.hpp"
-#include "lifeguard/runs/setting.hpp"
 
 namespace lifeguard {
 namespace {
@@ -148,8 +148,8 @@ nlohmann::ordered_json figure_to_json(const FigureResult& result) {
     if (!result.paths.empty()) method["path"] = result.paths[m];
   }
   if (result.figure.kind == FigureKind::path) {
-    const Setting setting = draw_setting(result.config);
-    const SafeSet& set = setting.safe_sets.front();
+    const DrawnTasks drawn = draw_tasks(result.config);
+    const SafeSet& set = drawn.safe_sets.front();
     json["safe_region"]["rows"] = set.names();
     for (int row = 0; row < set.rows(); ++row) {
       const Eigen::VectorXd a = set.coefficients().row(row);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/paper/reproduction.hpp"
 #include "lifeguard/version.hpp"
 
@@ -152,8 +153,8 @@ void judge_spectrum(const std::vector<FigureResult>& results, const std::string&
                     std::vector<Claim>& claims) {
   const FigureResult* figure = find(results, name);
   if (figure == nullptr) return;
-  double low = INFINITY;
-  double high = -INFINITY;
+  double low = kInfinity;
+  double high = -kInfinity;
   for (const MethodSummary& summary : figure->comparison.methods) {
     low = std::min(low, summary.final_cost.mean);
     high = std::max(high, summary.final_cost.mean);

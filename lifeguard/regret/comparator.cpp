@@ -1,13 +1,18 @@
 #include "lifeguard/regret/comparator.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
+#include "lifeguard/safety/solve/tangents.hpp"
 
 namespace lifeguard {
 
@@ -88,7 +93,7 @@ class Dual {
       for (std::size_t i = 0; i < columns.size(); ++i) {
         matrix.col(static_cast<Eigen::Index>(i)) = scaled(normal(columns[i]));
       }
-      const Eigen::VectorXd found = matrix.colPivHouseholderQr().solve(-rhs);
+      Eigen::VectorXd found = matrix.colPivHouseholderQr().solve(-rhs);
       Eigen::Index worst = 0;
       if (found.minCoeff(&worst) >= 0) return found;
       columns.erase(columns.begin() + worst);
@@ -110,7 +115,61 @@ class Dual {
   Eigen::VectorXd inverse_;  // of its eigenvalues, rounding errors of G excluded
 };
 
+ComparatorResult best_among_rows(const LossSum& sum, const SafeSet& set,
+                                 const Eigen::VectorXd& interior);
+
+/// A set of rows that holds `set`: its own rows, and the tangent planes.
+SafeSet with_tangents(const SafeSet& set, const std::vector<GainInequality::Tangent>& tangents) {
+  const auto count = static_cast<Eigen::Index>(tangents.size());
+  Eigen::MatrixXd rows(set.rows() + count, set.parameters());
+  Eigen::VectorXd limits(rows.rows());
+  std::vector<std::string> names(set.names().begin(), set.names().begin() + set.rows());
+  rows.topRows(set.rows()) = set.coefficients();
+  limits.head(set.rows()) = set.limits();
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const GainInequality::Tangent& tangent = tangents[static_cast<std::size_t>(i)];
+    rows.row(set.rows() + i) = tangent.row.transpose();
+    limits(set.rows() + i) = tangent.bound;
+    names.push_back(fmt::format("tangent plane {} of the set", i));
+  }
+  return rows.rows() == 0 ? SafeSet(set.parameters())
+                          : SafeSet(std::move(rows), std::move(limits), std::move(names));
+}
+
 }  // namespace
+
+ComparatorResult best_in_hindsight(const LossSum& sum, const SafeSet& set,
+                                   const Eigen::VectorXd& interior) {
+  require_size("safe set", set.parameters(), sum.linear.size());
+  require_size("interior", interior.size(), sum.linear.size());
+  if (set.inequalities().empty()) return best_among_rows(sum, set, interior);
+  // Tangent planes cut off what the best policy behind those before violates. Every safe policy
+  // lies behind all of them, so what bounds the sum there bounds it here.
+  const CurvedConstraints curved{set.inequalities(), set.coefficients(), set.limits(),
+                                 set.slack_limit()};
+  const double interior_ratio = curved.largest_ratio(interior);
+  std::vector<GainInequality::Tangent> tangents;
+  ComparatorResult best;
+  for (int step = 0; step < kMostCuttingSteps; ++step) {
+    ComparatorResult next = best_among_rows(sum, with_tangents(set, tangents), interior);
+    const Eigen::VectorXd found = next.alpha;
+    const double ratio = curved.largest_ratio(found);
+    const double scale = convex_scale(interior_ratio, ratio, 1 - 1e-12);
+    if (scale < 1) {
+      next.alpha = interior + scale * (found - interior);
+      next.value = sum.value(next.alpha);
+    }
+    next.multipliers.conservativeResize(set.rows());
+    if (!tangents.empty()) next.status = ComparatorStatus::constrained;
+    const double lower = next.lower_bound;
+    if (step == 0 || next.value <= best.value) best = next;
+    best.lower_bound = step == 0 ? lower : std::max(lower, best.lower_bound);
+    if (ratio <= 1 + kRatioTolerance) break;
+    curved.add_tangents(found, 1, tangents);
+  }
+  best.lower_bound = std::min(best.lower_bound, best.value);
+  return best;
+}
 
 LossSum::LossSum(int features, int parameters)
     : curvature(Eigen::MatrixXd::Zero(features, features)),
@@ -126,13 +185,12 @@ Eigen::VectorXd LossSum::gradient(const Eigen::VectorXd& alpha) const {
   return blockwise(curvature, alpha - reference) - linear;
 }
 
-ComparatorResult best_in_hindsight(const LossSum& sum, const SafeSet& set,
-                                   const Eigen::VectorXd& interior) {
+namespace {
+
+ComparatorResult best_among_rows(const LossSum& sum, const SafeSet& set,
+                                 const Eigen::VectorXd& interior) {
   const Eigen::Index d = sum.linear.size();
   const Eigen::Index width = sum.curvature.rows();
-  require_size("safe set", set.parameters(), d);
-  require_size("interior", interior.size(), d);
-
   ComparatorResult best;
   best.multipliers = Eigen::VectorXd::Zero(set.rows());
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(sum.curvature);
@@ -189,5 +247,7 @@ ComparatorResult best_in_hindsight(const LossSum& sum, const SafeSet& set,
   best.lower_bound = std::min(best.lower_bound, best.value);
   return best;
 }
+
+}  // namespace
 
 }  // namespace lifeguard

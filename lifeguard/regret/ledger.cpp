@@ -168,7 +168,7 @@ RegretLedger RegretLedger::load(std::istream& in) {
   return ledger;
 }
 
-RoundLoss in_cost_units(const RoundLoss& loss, double shrinkage_floor) {
+RoundLoss in_cost_units(const RoundLoss& loss) {
   RoundLoss result = loss;
   const Eigen::VectorXd gradient = loss.gradient(loss.played);
   if (loss.status == RoundLossStatus::no_signal || !(gradient.norm() > 0)) {
@@ -176,10 +176,9 @@ RoundLoss in_cost_units(const RoundLoss& loss, double shrinkage_floor) {
     result.constant = loss.mean_cost;
     return result;
   }
-  const double shrinkage =
-      std::isnan(loss.noise_share) ? 1.0 : std::max(shrinkage_floor, 1 - loss.noise_share);
-  const double scale = shrinkage * loss.cost_gradient.norm() / gradient.norm();
+  const double scale = loss.shrinkage * loss.cost_gradient.norm() / gradient.norm();
   result.curvature *= scale;
+  result.radius *= scale;
   const double drop = 0.5 * scale * (loss.played - loss.target).dot(gradient);
   result.constant = loss.mean_cost - drop;
   return result;

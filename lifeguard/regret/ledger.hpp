@@ -88,8 +88,8 @@ class RegretLedger {
 };
 
 /// A loss of LossScale::metric in units of cost, as LossScale::cost would have given it: the same
-/// target, with l(α_j) = mean_cost and ∇l(α_j) = cost_gradient · max(shrinkage_floor, 1 - noise). A
-/// round without signal becomes the constant mean_cost.
-RoundLoss in_cost_units(const RoundLoss& loss, double shrinkage_floor);
+/// target, with l(α_j) = mean_cost and ∇l(α_j) = cost_gradient · shrinkage. A round without signal
+/// becomes the constant mean_cost.
+RoundLoss in_cost_units(const RoundLoss& loss);
 
 }  // namespace lifeguard

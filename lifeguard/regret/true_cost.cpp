@@ -7,6 +7,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
+#include "lifeguard/safety/solve/tangents.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -28,9 +29,10 @@ class SafeProjection {
 
   /// Whether α was safe already.
   bool apply(Eigen::VectorXd& alpha) {
-    if (set_.rows() == 0) return true;
+    if (!set_.constrained()) return true;
     const Eigen::VectorXd target = (alpha - interior_).cwiseQuotient(units_);
     Eigen::VectorXd nearest = target;
+    if (!set_.inequalities().empty()) return apply_tangents(target, alpha);
     const CoefficientPath path =
         solver_.solve(rows_, limits_, set_.slack_limit(), target, memory_, nearest);
     if (path == CoefficientPath::inside) return true;
@@ -42,6 +44,36 @@ class SafeProjection {
   }
 
  private:
+  // Tangent planes once found stay among the rows, since all safe policies lie behind them.
+  bool apply_tangents(const Eigen::VectorXd& target, Eigen::VectorXd& alpha) {
+    if (strictly_safe(set_, alpha)) return true;
+    const CurvedConstraints curved{set_.inequalities(), set_.coefficients(), set_.limits(),
+                                   set_.slack_limit()};
+    Eigen::VectorXd nearest = target;
+    for (int step = 0; step < kMostCuttingSteps; ++step) {
+      std::vector<GainInequality::Tangent> tangents;
+      curved.add_tangents(interior_ + units_.cwiseProduct(nearest), 1, tangents);
+      Eigen::Index row = rows_.rows();
+      rows_.conservativeResize(row + static_cast<Eigen::Index>(tangents.size()), set_.parameters());
+      limits_.conservativeResize(rows_.rows());
+      for (const GainInequality::Tangent& tangent : tangents) {
+        rows_.row(row) = tangent.row.cwiseProduct(units_).transpose();
+        limits_(row++) = std::max(0.0, tangent.bound - tangent.row.dot(interior_));
+      }
+      memory_.active_rows.clear();
+      solver_.solve(rows_, limits_, kInfinity, target, memory_, nearest);
+      if (curved.largest_ratio(interior_ + units_.cwiseProduct(nearest)) <= 1 + kRatioTolerance) {
+        break;
+      }
+    }
+    constexpr double kInside = 1 - 1e-10;
+    const double ratio = curved.largest_ratio(interior_ + units_.cwiseProduct(nearest));
+    nearest *= kInside * longest_scale(rows_ * nearest, limits_, kInfinity) *
+               convex_scale(curved.largest_ratio(interior_), ratio, kInside);
+    alpha = interior_ + units_.cwiseProduct(nearest);
+    return false;
+  }
+
   const SafeSet& set_;
   Eigen::VectorXd units_;
   Eigen::VectorXd interior_;

@@ -96,13 +96,34 @@ struct ChartPlane {
   std::vector<Point2> view = {};  // what is seen of each axis: from, to
 };
 
-/// The points p with rows (p - at) ≤ margins, of which a plane shows the cut through `at`.
+/// A bound that is curved, on the points p whose entries from ChartRegion::curved_from on are the
+/// rows of a matrix Δ:  [I; Δ R]ᵀ Θ [I; Δ R] ⪯ I.  Θ and R are scaled such that few digits will do.
+struct ChartCurve {
+  Eigen::MatrixXd theta;  // Θ
+  Eigen::MatrixXd root;   // R
+};
+
+/// What a plane shows a part of, around `at`: either the cut, through `at`, of the points p with
+/// rows (p - at) ≤ margins that are within all curves, or the shadow of an ellipsoid.
 struct ChartRegion {
   std::string legend = {};
   Colour colour = Colour::green;
   Eigen::MatrixXd rows = {};
   Eigen::VectorXd margins = {};
+  std::vector<ChartCurve> curves = {};
+  Eigen::VectorXd curved_from = {};  // where Δ is 0
   Eigen::VectorXd at = {};
+  /// S of {p : (p - at)ᵀ S⁻¹ (p - at) ≤ 1}; empty: it is no ellipsoid. Its shadow in two axes is
+  /// the ellipse of that block of S.
+  Eigen::MatrixXd ellipsoid = {};
+};
+
+/// A box in all axes of a plane, drawn as lines; a side at infinity is left out.
+struct ChartBox {
+  std::string legend = {};
+  LineStyle style = {};
+  std::vector<double> low = {};
+  std::vector<double> high = {};
 };
 
 /// Values as colours: the larger the magnitude, the stronger; zero is the ground.
@@ -115,15 +136,15 @@ struct ChartCells {
 };
 
 /// All that a picture of some runs is: what the page draws, and what becomes an SVG. It is over
-/// rounds, or a plane, or cells. What is drawn later is in front: region, rules, intervals, lines,
-/// marks, each in its order.
+/// rounds, or a plane, or cells. What is drawn later is in front: region, boxes, rules, intervals,
+/// lines, marks, each in its order.
 struct Chart {
   std::string name = {};  // of its kind: "margins"
   std::string run = {};   // the method whose run it shows; empty: the experiment
   int task = -1;          // the task it shows; -1: all
   std::string title = {};
   std::string note = {};     // what it means, in a sentence or two
-  std::string x_label = {};  // not of a plane
+  std::string x_label = {};  // of a plane: what rows are counted in; empty: rounds
   std::string y_label = {};
   std::vector<Scale> scales = {Scale::linear};  // that make sense; the first is shown first
   std::vector<ChartTable> tables = {};
@@ -131,6 +152,7 @@ struct Chart {
   std::vector<ChartLine> lines = {};
   std::vector<ChartMark> marks = {};
   std::optional<ChartRegion> region = {};
+  std::vector<ChartBox> boxes = {};  // of a plane
   std::optional<ChartPlane> plane = {};
   std::optional<ChartCells> cells = {};
 };
@@ -138,9 +160,20 @@ struct Chart {
 /// The points of a line, in a plane with the axes that are shown if nobody chooses.
 std::vector<Point2> points_of(const Chart& chart, const ChartLine& line);
 
-/// The cut of a region at its point `at`, in axes i and j, as far as it lies in a box given by two
-/// opposite corners.
+/// What is seen of a region in axes i and j, of which `view` says from where to where they are
+/// looked at: a polygon, empty if there is nothing. It may go far beyond the view, and is as exact
+/// as the view can show: a curve is left out by at most a thousandth of it.
 std::vector<Point2> cross_section(const ChartRegion& region, std::size_t i, std::size_t j,
-                                  const Point2& low, const Point2& high);
+                                  const std::vector<Point2>& view);
+
+/// Where the region ends on both sides along the line through `at` in one axis, as far as it lies
+/// between `low` and `high`. Nothing if no part of it does. Not of an ellipsoid.
+std::optional<Point2> extent_along(const ChartRegion& region, std::size_t axis, double low,
+                                   double high);
+
+/// The sides of a box in axes i and j that are not at infinity, each from end to end; an end at
+/// infinity is that of the view.
+std::vector<std::array<Point2, 2>> sides_of(const ChartBox& box, std::size_t i, std::size_t j,
+                                            const std::vector<Point2>& view);
 
 }  // namespace lifeguard

@@ -6,10 +6,10 @@
 namespace lifeguard {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <typename Value>
-void set_unless_empty(Json& json, const char* key, const Value& value) {
+void set_unless_empty(OrderedJson& json, const char* key, const Value& value) {
   if (!value.empty()) json[key] = value;
 }
 
@@ -57,8 +57,8 @@ std::vector<double> list_of(const Eigen::VectorXd& values) {
   return {values.begin(), values.end()};
 }
 
-Json style_json(const LineStyle& style) {
-  Json json;
+OrderedJson style_json(const LineStyle& style) {
+  OrderedJson json;
   json["colour"] = name_of(style.colour);
   set_unless_empty(json, "dash", style.dash);
   json["width"] = style.width;
@@ -66,8 +66,8 @@ Json style_json(const LineStyle& style) {
   return json;
 }
 
-Json table_json(const ChartTable& table) {
-  Json json;
+OrderedJson table_json(const ChartTable& table) {
+  OrderedJson json;
   set_unless_empty(json, "name", table.name);
   set_unless_empty(json, "heads", table.heads);
   json["rounds"] = table.rounds;
@@ -75,8 +75,8 @@ Json table_json(const ChartTable& table) {
   return json;
 }
 
-Json line_json(const ChartLine& line) {
-  Json json = style_json(line.style);
+OrderedJson line_json(const ChartLine& line) {
+  OrderedJson json = style_json(line.style);
   json["name"] = line.name;
   set_unless_empty(json, "legend", line.legend);
   json["table"] = line.table;
@@ -86,16 +86,16 @@ Json line_json(const ChartLine& line) {
   return json;
 }
 
-Json rule_json(const ChartRule& rule) {
-  Json json = style_json(rule.style);
+OrderedJson rule_json(const ChartRule& rule) {
+  OrderedJson json = style_json(rule.style);
   json["value"] = rule.value;
   set_unless_empty(json, "label", rule.label);
   set_unless_empty(json, "legend", rule.legend);
   return json;
 }
 
-Json mark_json(const ChartMark& mark) {
-  Json json;
+OrderedJson mark_json(const ChartMark& mark) {
+  OrderedJson json;
   json["name"] = mark.name;
   set_unless_empty(json, "label", mark.label);
   if (!mark.label.empty()) json["side"] = name_of(mark.side);
@@ -106,32 +106,51 @@ Json mark_json(const ChartMark& mark) {
   return json;
 }
 
-Json plane_json(const ChartPlane& plane, bool whole) {
-  Json json;
-  if (whole) json["axes"] = plane.axes;
+OrderedJson plane_json(const ChartPlane& plane) {
+  OrderedJson json;
+  json["axes"] = plane.axes;  // some have numbers in their names
   json["across"] = plane.across;
   json["up"] = plane.up;
   json["view"] = plane.view;
   return json;
 }
 
-Json region_json(const ChartRegion& region, bool whole) {
-  Json json;
-  set_unless_empty(json, "legend", region.legend);
-  json["colour"] = name_of(region.colour);
-  if (whole) {
-    json["rows"] = Json::array();
-    for (Eigen::Index r = 0; r < region.rows.rows(); ++r) {
-      json["rows"].push_back(list_of(region.rows.row(r)));
-    }
-  }
-  json["margins"] = list_of(region.margins);
-  json["at"] = list_of(region.at);
+OrderedJson rows_of(const Eigen::MatrixXd& matrix) {
+  OrderedJson json = OrderedJson::array();
+  for (Eigen::Index r = 0; r < matrix.rows(); ++r) json.push_back(list_of(matrix.row(r)));
   return json;
 }
 
-Json cells_json(const ChartCells& cells) {
-  Json json;
+OrderedJson region_json(const ChartRegion& region, bool whole) {
+  OrderedJson json;
+  set_unless_empty(json, "legend", region.legend);
+  json["colour"] = name_of(region.colour);
+  json["at"] = list_of(region.at);
+  if (region.ellipsoid.size() > 0) {
+    if (whole) json["ellipsoid"] = rows_of(region.ellipsoid);
+    return json;
+  }
+  if (whole) json["rows"] = rows_of(region.rows);
+  json["margins"] = list_of(region.margins);
+  if (whole && !region.curves.empty()) {
+    for (const ChartCurve& curve : region.curves) {
+      json["curves"].push_back({{"theta", rows_of(curve.theta)}, {"root", rows_of(curve.root)}});
+    }
+    json["curved_from"] = list_of(region.curved_from);
+  }
+  return json;
+}
+
+OrderedJson box_json(const ChartBox& box) {
+  OrderedJson json = style_json(box.style);
+  set_unless_empty(json, "legend", box.legend);
+  json["low"] = box.low;
+  json["high"] = box.high;
+  return json;
+}
+
+OrderedJson cells_json(const ChartCells& cells) {
+  OrderedJson json;
   json["rows"] = cells.rows;
   json["columns"] = cells.columns;
   json["values"] = cells.values;
@@ -141,13 +160,13 @@ Json cells_json(const ChartCells& cells) {
 }
 
 template <typename Item>
-void set_list(Json& json, const char* key, const std::vector<Item>& items,
-              Json (*to_json)(const Item&)) {
+void set_list(OrderedJson& json, const char* key, const std::vector<Item>& items,
+              OrderedJson (*to_json)(const Item&)) {
   for (const Item& item : items) json[key].push_back(to_json(item));
 }
 
-Json chart_json(const Chart& chart, bool whole) {
-  Json json;
+OrderedJson chart_json(const Chart& chart, bool whole) {
+  OrderedJson json;
   json["name"] = chart.name;
   set_unless_empty(json, "run", chart.run);
   if (chart.task >= 0) json["task"] = chart.task;
@@ -156,9 +175,10 @@ Json chart_json(const Chart& chart, bool whole) {
   set_unless_empty(json, "x", chart.x_label);
   set_unless_empty(json, "y", chart.y_label);
   for (const Scale scale : chart.scales) json["scales"].push_back(name_of(scale));
-  if (chart.plane) json["plane"] = plane_json(*chart.plane, whole);
+  if (chart.plane) json["plane"] = plane_json(*chart.plane);
   if (chart.region) json["region"] = region_json(*chart.region, whole);
   if (chart.cells) json["cells"] = cells_json(*chart.cells);
+  set_list(json, "boxes", chart.boxes, box_json);
   set_list(json, "rules", chart.rules, rule_json);
   set_list(json, "lines", chart.lines, line_json);
   set_list(json, "marks", chart.marks, mark_json);
@@ -168,14 +188,14 @@ Json chart_json(const Chart& chart, bool whole) {
 
 }  // namespace
 
-Json charts_to_json(const std::vector<Chart>& charts, bool whole) {
-  Json json = Json::array();
+OrderedJson charts_to_json(const std::vector<Chart>& charts, bool whole) {
+  OrderedJson json = OrderedJson::array();
   for (const Chart& chart : charts) json.push_back(chart_json(chart, whole));
   return json;
 }
 
-Json palette_to_json() {
-  Json json;
+OrderedJson palette_to_json() {
+  OrderedJson json;
   for (const PaletteEntry& entry : kPalette) {
     json[std::string(entry.name)] = {{"light", entry.light}, {"dark", entry.dark}};
   }

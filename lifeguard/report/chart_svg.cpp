@@ -69,7 +69,9 @@ class SvgAxis {
   SvgAxis(double low, double high, bool log) : log_(log) {
     low_ = log ? std::log10(low) : low;
     high_ = log ? std::log10(high) : high;
-    if (!(high_ > low_)) {
+    if (!log && low == 0 && high == 0) {
+      high_ = 1;  // only zeros: no digits that mean nothing
+    } else if (!(high_ > low_)) {
       const double room = std::max(std::abs(low_) * 0.1, log ? 0.1 : 1e-9);
       low_ -= room;
       high_ += room;
@@ -216,6 +218,7 @@ std::vector<LegendEntry> legend_entries(const Chart& chart) {
     add(chart.region->legend, fmt::format("<path d=\"M1 -5H{0}V5H1Z\" {1}/>", kSwatch - 1,
                                           region_paint(chart.region->colour)));
   }
+  for (const ChartBox& box : chart.boxes) add(box.legend, swatch(box.style));
   for (const ChartRule& rule : chart.rules) add(rule.legend, swatch(rule.style));
   for (const ChartLine& line : chart.lines) add(line.legend, swatch(line.style));
   for (const ChartMark& mark : chart.marks) {
@@ -373,25 +376,37 @@ std::string svg_axes(const SvgFrame& frame, const std::string& x_label,
   return result;
 }
 
-std::string svg_region(const Chart& chart, const SvgFrame& frame) {
-  if (!chart.region) return "";
-  // Of a region that goes on beyond the frame no edge may be seen there.
-  constexpr double kFar = 1000;
-  Point2 low{};
-  Point2 high{};
-  const std::array axes = {chart.plane->across, chart.plane->up};
-  for (std::size_t k = 0; k < 2; ++k) {
-    const auto [from, to] = chart.plane->view[axes[k]];
-    low[k] = from - kFar * (to - from);
-    high[k] = to + kFar * (to - from);
-  }
-  const auto polygon = cross_section(*chart.region, axes[0], axes[1], low, high);
-  if (polygon.empty()) return "";
+/// What does not fit in a plane is cut off at its frame.
+constexpr const char* kInFrame = " clip-path=\"url(#plot)\"";
+
+std::string svg_frame(const SvgFrame& frame) {
   return fmt::format(
       "<clipPath id=\"plot\"><rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" "
-      "height=\"{:.2f}\"/></clipPath>\n<path d=\"{}\" {} clip-path=\"url(#plot)\"/>\n",
-      frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top,
-      polygon_path(polygon, frame.x, frame.y), region_paint(chart.region->colour));
+      "height=\"{:.2f}\"/></clipPath>\n",
+      frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top);
+}
+
+std::string svg_region(const Chart& chart, const SvgFrame& frame) {
+  if (!chart.region) return "";
+  const ChartPlane& plane = *chart.plane;
+  const auto polygon = cross_section(*chart.region, plane.across, plane.up, plane.view);
+  if (polygon.empty()) return "";
+  return fmt::format("<path d=\"{}\" {}{}/>\n", polygon_path(polygon, frame.x, frame.y),
+                     region_paint(chart.region->colour), kInFrame);
+}
+
+std::string svg_boxes(const Chart& chart, const SvgFrame& frame) {
+  std::string result;
+  for (const ChartBox& box : chart.boxes) {
+    std::string path;
+    for (const auto& [from, to] :
+         sides_of(box, chart.plane->across, chart.plane->up, chart.plane->view)) {
+      path += fmt::format("M{:.2f} {:.2f}L{:.2f} {:.2f}", frame.x(from[0]), frame.y(from[1]),
+                          frame.x(to[0]), frame.y(to[1]));
+    }
+    result += fmt::format("<path d=\"{}\" {}{}/>\n", path, stroke_of(box.style), kInFrame);
+  }
+  return result;
 }
 
 std::string svg_rules(const Chart& chart, const SvgFrame& frame) {
@@ -434,7 +449,8 @@ std::string svg_band(const DrawnLine& line, Colour colour, const SvgFrame& frame
                      on_paper(colour), kBandOpacity);
 }
 
-std::string svg_line(const DrawnLine& line, const LineStyle& style, const SvgFrame& frame) {
+std::string svg_line(const DrawnLine& line, const LineStyle& style, const SvgFrame& frame,
+                     bool in_plane) {
   SvgPath path;
   for (const Point2& point : line.points) {
     if (can_be_drawn(point, frame)) {
@@ -443,7 +459,8 @@ std::string svg_line(const DrawnLine& line, const LineStyle& style, const SvgFra
       path.lift();
     }
   }
-  return fmt::format("<path d=\"{}\" {}/>\n", path.finished(), stroke_of(style));
+  return fmt::format("<path d=\"{}\" {}{}/>\n", path.finished(), stroke_of(style),
+                     in_plane ? kInFrame : "");
 }
 
 std::string svg_marks(const Chart& chart, const SvgFrame& frame) {
@@ -480,13 +497,15 @@ std::string svg_of_axes(const Chart& chart, Scale scale) {
   std::string body = chart.plane ? svg_axes(frame, chart.plane->axes[chart.plane->across],
                                             chart.plane->axes[chart.plane->up])
                                  : svg_axes(frame, chart.x_label, chart.y_label);
+  if (chart.plane) body += svg_frame(frame);
   body += svg_region(chart, frame);
+  body += svg_boxes(chart, frame);
   body += svg_rules(chart, frame);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     body += svg_band(lines[i], chart.lines[i].style.colour, frame);
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    body += svg_line(lines[i], chart.lines[i].style, frame);
+    body += svg_line(lines[i], chart.lines[i].style, frame, chart.plane.has_value());
   }
   body += svg_marks(chart, frame);
   double height = frame.bottom + 48;

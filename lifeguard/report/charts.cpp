@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <variant>
 
-#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/report/axis_range.hpp"
+#include "lifeguard/report/closed_loop_charts.hpp"
+#include "lifeguard/report/incident_charts.hpp"
 #include "lifeguard/report/mark_labels.hpp"
 #include "lifeguard/report/principal_plane.hpp"
 #include "lifeguard/report/report_data.hpp"
@@ -17,22 +21,8 @@
 namespace lifeguard {
 namespace {
 
-constexpr std::size_t kPathPoints = 100;  // of each task: a path has d numbers a point
-
 template <typename Row>
 using Quantity = double (*)(const Row&);
-
-std::vector<double> entries(const Eigen::VectorXd& values) {
-  return {values.begin(), values.end()};
-}
-
-Eigen::VectorXd with_six_digits(const Eigen::VectorXd& values) {
-  return values.unaryExpr([](double v) { return six_digits(v); });
-}
-
-std::vector<double> six_digit_entries(const Eigen::VectorXd& values) {
-  return entries(with_six_digits(values));
-}
 
 template <typename Row>
 MeanInterval mean_over_runs(const std::vector<const Row*>& of_runs, Quantity<Row> quantity) {
@@ -50,14 +40,7 @@ void add_method_lines(const ChartSource& source, std::vector<Row> RunView::*rows
     const MethodRuns& method = source.methods[m];
     const auto common = rows_in_all(method.runs, rows);
     if (common.empty()) continue;
-    const std::size_t seeds = method.runs.size();
-    ChartLine line;
-    line.name = method.name;
-    line.legend = fmt::format("{} ({} seed{})", method.name, seeds, seeds == 1 ? "" : "s");
-    line.style = series_style(m);
-    line.table = chart.tables.size();
-    line.half = 1;
-    chart.lines.push_back(std::move(line));
+    chart.lines.push_back(method_line(source, m, chart.tables.size()));
     ChartTable table{method.name, {"mean", "± 95 %"}};
     std::size_t first = 0;
     while (first < common.size() && common[first].front()->round <= source.since) ++first;
@@ -269,24 +252,6 @@ std::string short_name(const std::string& name) {
   return name.substr(last + 1);
 }
 
-struct Range {
-  double low = kInfinity;
-  double high = -kInfinity;
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  double size() const { return high > low ? high - low : std::max(0.1 * std::abs(low), 1e-9); }
-  Range widened(double share) const { return {low - share * size(), high + share * size()}; }
-};
-
-Point2 padded_view(const Range& range) {
-  if (range.low > range.high) return {-1, 1};  // nothing finite
-  const Range view = range.widened(0.08);
-  return {six_digits(view.low), six_digits(view.high)};
-}
-
 std::optional<Chart> resemblance_chart(const RunDetails& details, long /*since*/) {
   const PrincipalPlane found = principal_plane(details.coefficients);
   Chart chart;
@@ -298,7 +263,7 @@ std::optional<Chart> resemblance_chart(const RunDetails& details, long /*since*/
   ChartPlane plane;
   plane.axes = {fmt::format("first principal component ({:.0f} %)", 100 * found.shares[0]),
                 fmt::format("second ({:.0f} %)", 100 * found.shares[1])};
-  std::array<Range, 2> ranges;
+  std::array<AxisRange, 2> ranges;
   for (std::size_t t = 0; t < details.tasks.size(); ++t) {
     const Eigen::Vector2d place = found.places.col(static_cast<Eigen::Index>(t));
     for (std::size_t k = 0; k < 2; ++k) ranges[k].add(place(static_cast<Eigen::Index>(k)));
@@ -313,26 +278,12 @@ std::optional<Chart> resemblance_chart(const RunDetails& details, long /*since*/
   return chart;
 }
 
-/// Where the region ends on both sides of `at` along one axis.
-Range extent_along(const ChartRegion& region, Eigen::Index axis) {
-  Range range{-kInfinity, kInfinity};
-  for (Eigen::Index r = 0; r < region.rows.rows(); ++r) {
-    const double slope = region.rows(r, axis);
-    const double end = region.at(axis) + region.margins(r) / slope;
-    if (slope > 0) range.high = std::min(range.high, end);
-    if (slope < 0) range.low = std::max(range.low, end);
-  }
-  return range;
-}
-
 /// All points and, of a region that goes far beyond them, only a part.
-Point2 seen_along(const Chart& chart, std::size_t axis, Range points) {
-  if (chart.region) {
-    const Range near = points.widened(1);
-    const Range region = extent_along(*chart.region, static_cast<Eigen::Index>(axis));
-    if (region.low < region.high) {
-      points.add(std::clamp(region.low, near.low, near.high));
-      points.add(std::clamp(region.high, near.low, near.high));
+Point2 seen_along(const Chart& chart, std::size_t axis, AxisRange points) {
+  if (chart.region && points.low <= points.high) {
+    const AxisRange near = points.widened(1);
+    if (const auto region = extent_along(*chart.region, axis, near.low, near.high)) {
+      for (const double end : *region) points.add(end);
     }
   }
   return padded_view(points);
@@ -349,8 +300,30 @@ std::array<std::size_t, 2> most_moved(const Eigen::VectorXd& first, const Eigen:
   return {std::min(order[0], order[1]), std::max(order[0], order[1])};
 }
 
+/// The inequalities of a set, seen from a point inside. With Q = L Lᵀ and x = L⁻ᵀ y,
+///   [I; K₀ + Δ]ᵀ Θ [I; K₀ + Δ] ⪯ Q   is   [I; Δ L⁻ᵀ]ᵀ JᵀΘJ [I; Δ L⁻ᵀ] ⪯ I,
+///   J = [[L⁻ᵀ, 0], [K₀ L⁻ᵀ, I]].
+std::vector<ChartCurve> curves_of(const SafeSet& set, const Eigen::VectorXd& from) {
+  std::vector<ChartCurve> curves;
+  for (const GainInequality& inequality : set.inequalities()) {
+    const Eigen::Index n = inequality.features();
+    const Eigen::Index m = inequality.actions();
+    const Eigen::MatrixXd root =
+        inequality.limit().llt().matrixU().solve(Eigen::MatrixXd::Identity(n, n));
+    Eigen::MatrixXd change = Eigen::MatrixXd::Zero(n + m, n + m);
+    change.topLeftCorner(n, n) = root;
+    change.bottomLeftCorner(m, n) = gains_from_parameters(from, static_cast<int>(m)) * root;
+    change.bottomRightCorner(m, m).setIdentity();
+    const auto short_number = [](double v) { return six_digits(v); };
+    curves.push_back({(change.transpose() * inequality.theta() * change).unaryExpr(short_number),
+                      root.unaryExpr(short_number)});
+  }
+  return curves;
+}
+
 std::string region_note(const RunDetails& details, const SafeSet& set) {
-  std::string note = fmt::format("{} constraints", set.rows());
+  std::string note = fmt::format("{} constraints", set.constraints());
+  if (!set.inequalities().empty()) note += " (with a curved boundary: matrix inequalities)";
   if (details.parameters.size() > 2) {
     note +=
         ", cut at the last policy's values of the other parameters; earlier points may lie in "
@@ -382,6 +355,8 @@ std::optional<Chart> safe_region_chart(const RunDetails& details, std::size_t ta
     chart.region = {.legend = "safe region",
                     .rows = set.coefficients(),
                     .margins = with_six_digits(set.limits() - set.coefficients() * policy),
+                    .curves = curves_of(set, details.run->first_policies.col(column)),
+                    .curved_from = details.run->first_policies.col(column),
                     .at = with_six_digits(policy)};
   }
   ChartTable path;
@@ -413,7 +388,7 @@ std::optional<Chart> safe_region_chart(const RunDetails& details, std::size_t ta
   const auto [across, up] = most_moved(first, policy);
   plane.across = across;
   plane.up = up;
-  std::vector<Range> points(plane.axes.size());
+  std::vector<AxisRange> points(plane.axes.size());
   for (std::size_t k = 0; k < points.size(); ++k) {
     for (const ChartMark& mark : chart.marks) points[k].add(mark.at[k]);
   }
@@ -435,17 +410,34 @@ using OfTask = std::optional<Chart> (*)(const RunDetails& details, std::size_t t
 
 /// Every kind of chart, in the order of the page.
 constexpr std::variant<OfExperiment, OfRun, OfTask> kCharts[] = {
-    cost_chart,           //
-    safe_region_chart,    //
-    margins_chart,        //
-    spectrum_chart,       //
-    losses_regret_chart,  //
-    cost_regret_chart,    //
-    coefficients_chart,   //
-    resemblance_chart,    //
+    cost_chart,               //
+    safe_region_chart,        //
+    guaranteed_region_chart,  //
+    decay_chart,              //
+    margins_chart,            //
+    falls_chart,              //
+    violations_chart,         //
+    saturations_chart,        //
+    spectrum_chart,           //
+    losses_regret_chart,      //
+    cost_regret_chart,        //
+    coefficients_chart,       //
+    resemblance_chart,        //
 };
 
 }  // namespace
+
+ChartLine method_line(const ChartSource& source, std::size_t m, std::size_t table) {
+  const MethodRuns& method = source.methods[m];
+  const std::size_t seeds = method.runs.size();
+  ChartLine line;
+  line.name = method.name;
+  line.legend = fmt::format("{} ({} seed{})", method.name, seeds, seeds == 1 ? "" : "s");
+  line.style = series_style(m);
+  line.table = table;
+  line.half = 1;
+  return line;
+}
 
 std::vector<Chart> charts_of(const ChartSource& source) {
   std::vector<Chart> charts;

@@ -22,9 +22,13 @@ struct ChartSource {
   long since = -1;
 };
 
+/// The line of method `m` over the rounds of a table with the columns mean and ± 95 %: a method
+/// looks the same in all charts.
+ChartLine method_line(const ChartSource& source, std::size_t m, std::size_t table);
+
 /// Every chart there is of an experiment: of all its methods, of each run that is known in detail,
-/// and of each task of such a run. A new kind of chart is a function in charts.cpp and a line in
-/// its list; the page and `lifeguard figures` then have it.
+/// and of each task of such a run. A new kind of chart is a function and a line in the list in
+/// charts.cpp; the page and `lifeguard figures` then have it.
 std::vector<Chart> charts_of(const ChartSource& source);
 
 }  // namespace lifeguard

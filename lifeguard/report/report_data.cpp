@@ -15,11 +15,11 @@
 namespace lifeguard {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Views = std::vector<const RunView*>;
 
-Json method_json(const MethodRuns& method) {
-  Json json;
+OrderedJson method_json(const MethodRuns& method) {
+  OrderedJson json;
   json["name"] = method.name;
   json["seeds"] = method.runs.size();
   const auto common = rows_in_all(method.runs, &RunView::evaluations);
@@ -36,9 +36,9 @@ Json method_json(const MethodRuns& method) {
   return json;
 }
 
-Json run_json(const RunView& run) {
+OrderedJson run_json(const RunView& run) {
   const StoredExperiment& experiment = run.header.experiment;
-  Json json;
+  OrderedJson json;
   json["file"] = run.file;
   json["method"] = experiment.method;
   json["seed"] = experiment.seed;
@@ -76,7 +76,7 @@ Json run_json(const RunView& run) {
 
 /// What a report says of an experiment, and what its charts are made from.
 struct DescribedExperiment {
-  Json json;
+  OrderedJson json;
   ChartSource charts;
 };
 
@@ -90,11 +90,11 @@ DescribedExperiment describe_experiment(const std::string& name, const Views& ru
   }
   DescribedExperiment experiment;
   experiment.charts.since = since;
-  Json& json = experiment.json;
+  OrderedJson& json = experiment.json;
   json["name"] = name;
   json["family"] = runs.front()->header.experiment.family;
-  json["methods"] = Json::array();
-  json["runs"] = Json::array();
+  json["methods"] = OrderedJson::array();
+  json["runs"] = OrderedJson::array();
   for (const std::string& label : labels) {
     Views of_method;
     for (const RunView* run : runs) {
@@ -107,7 +107,7 @@ DescribedExperiment describe_experiment(const std::string& name, const Views& ru
     experiment.charts.methods.push_back({label, of_method});
     json["methods"].push_back(method_json(experiment.charts.methods.back()));
     for (const RunView* run : of_method) {
-      Json entry = run_json(*run);
+      OrderedJson entry = run_json(*run);
       if (run == of_method.front()) {
         experiment.charts.details.push_back(describe_run(*run, since, entry));
       }
@@ -149,15 +149,15 @@ Views pointers_to(const std::vector<RunView>& runs) {
 
 }  // namespace
 
-Json report_of(const Views& runs, long since) {
-  Json json;
+OrderedJson report_of(const Views& runs, long since) {
+  OrderedJson json;
   json["version"] = kVersion;
   if (since >= 0) {
     json["since"] = since;
   } else {
     json["palette"] = palette_to_json();
   }
-  json["experiments"] = Json::array();
+  json["experiments"] = OrderedJson::array();
   for_each_experiment(runs, [&](const std::string& name, const Views& of_experiment) {
     DescribedExperiment experiment = describe_experiment(name, of_experiment, since);
     experiment.json["charts"] = charts_to_json(charts_of(experiment.charts), since < 0);
@@ -166,7 +166,7 @@ Json report_of(const Views& runs, long since) {
   return json;
 }
 
-Json report_data(const std::vector<std::filesystem::path>& paths, long since) {
+OrderedJson report_data(const std::vector<std::filesystem::path>& paths, long since) {
   const std::vector<RunView> runs = read_runs(paths);
   return report_of(pointers_to(runs), since);
 }

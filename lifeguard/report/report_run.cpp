@@ -9,29 +9,21 @@
 #include <optional>
 
 #include "lifeguard/report/report_data.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kStarts = 3;      // start states that are animated
 constexpr int kFrameSteps = 2;  // steps between two frames
 
-Json numbers(const Eigen::VectorXd& values) {
-  return std::vector<double>(values.begin(), values.end());
-}
-
-Json six_digit_numbers(const Eigen::VectorXd& values) {
-  return numbers(values.unaryExpr([](double v) { return six_digits(v); }));
-}
-
 /// The signals that are drawn, in the order of a frame.
-Json drawn_signals(const SystemDescription& system) {
-  Json signals = Json::array();
+OrderedJson drawn_signals(const SystemDescription& system) {
+  OrderedJson signals = OrderedJson::array();
   for (const int place : system.drawn_states()) {
     const Signal& signal = system.states[static_cast<std::size_t>(place)];
     signals.push_back({{"name", signal.name}, {"unit", signal.unit}});
@@ -41,19 +33,19 @@ Json drawn_signals(const SystemDescription& system) {
 
 /// The drawn states of the system, relative to the goal, for each start state and frame, without
 /// noise. A trajectory that failed has fewer frames.
-Json animation(const RunView& run, const Task& task, const std::vector<int>& drawn,
-               const Eigen::VectorXd& alpha) {
+OrderedJson animation(const RunView& run, const Task& task, const std::vector<int>& drawn,
+                      const Eigen::VectorXd& alpha) {
   RolloutSettings settings;
   settings.trajectories = kStarts;
   settings.steps = run.header.experiment.steps;
   settings.seed = run_seed(run.header.experiment.seed, SeedOf::evaluation);
   settings.features = run.features();
-  Json starts = Json::array();
+  OrderedJson starts = OrderedJson::array();
   for (const Eigen::MatrixXd& path :
        state_paths(task, GaussianPolicy::from_parameters(alpha, task.actions(), 0.0), settings)) {
-    Json frames = Json::array();
+    OrderedJson frames = OrderedJson::array();
     for (long m = 0; m < path.cols(); m += kFrameSteps) {
-      frames.push_back(six_digit_numbers(path.col(m)(drawn)));
+      frames.push_back(six_digit_entries(path.col(m)(drawn)));
     }
     starts.push_back(std::move(frames));
   }
@@ -83,6 +75,18 @@ double six_digits(double value) {
   return result;
 }
 
+Eigen::VectorXd with_six_digits(const Eigen::VectorXd& values) {
+  return values.unaryExpr([](double v) { return six_digits(v); });
+}
+
+std::vector<double> entries(const Eigen::VectorXd& values) {
+  return {values.begin(), values.end()};
+}
+
+std::vector<double> six_digit_entries(const Eigen::VectorXd& values) {
+  return entries(with_six_digits(values));
+}
+
 std::size_t RunDetails::worst_task() const {
   if (safe_sets.empty() || run->evaluations.empty()) return 0;
   Eigen::Index worst = 0;
@@ -90,7 +94,7 @@ std::size_t RunDetails::worst_task() const {
   return static_cast<std::size_t>(worst);
 }
 
-RunDetails describe_run(const RunView& run, long since, Json& entry) {
+RunDetails describe_run(const RunView& run, long since, OrderedJson& entry) {
   const SystemDescription system = describe(run.tasks.front().system);
   const std::vector<int> drawn = system.drawn_states();
   const bool whole = since < 0;
@@ -101,18 +105,18 @@ RunDetails describe_run(const RunView& run, long since, Json& entry) {
     entry["signals"] = drawn_signals(system);
     entry["parameters"] = system.gain_names(run.features());
     entry["frame_seconds"] = kFrameSteps * run.tasks.front().settings.dt_seconds;
-    Json settings = Json::object();
+    OrderedJson settings = OrderedJson::object();
     for (const auto& [key, value] : run.settings) settings[key] = value;
     entry["settings"] = std::move(settings);
   }
-  entry["tasks"] = Json::array();
+  entry["tasks"] = OrderedJson::array();
   for (std::size_t t = 0; t < run.tasks.size(); ++t) {
     const Task& task = run.tasks[t];
     const auto column = static_cast<long>(t);
-    Json json;
+    OrderedJson json;
     json["name"] = task.name;
     if (whole) json["first_flights"] = animation(run, task, drawn, run.first_policies.col(column));
-    json["policy"] = numbers(run.policies.col(column));
+    json["policy"] = entries(run.policies.col(column));
     json["last_flights"] = animation(run, task, drawn, run.policies.col(column));
     entry["tasks"].push_back(std::move(json));
   }

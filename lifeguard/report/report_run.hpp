@@ -32,6 +32,12 @@ RunDetails describe_run(const RunView& run, long since, nlohmann::ordered_json& 
 
 /// Enough for paths and pictures, and a third of the size.
 double six_digits(double value);
+Eigen::VectorXd with_six_digits(const Eigen::VectorXd& values);
+std::vector<double> entries(const Eigen::VectorXd& values);
+std::vector<double> six_digit_entries(const Eigen::VectorXd& values);
+
+/// The most points of a path of one task: it has many numbers a point.
+inline constexpr std::size_t kPathPoints = 100;
 
 /// Which of the points `first` … `count` - 1 of a curve are kept: all, or evenly spread ones with
 /// both ends.

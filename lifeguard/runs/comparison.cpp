@@ -13,8 +13,8 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
 namespace lifeguard {
@@ -22,17 +22,17 @@ namespace {
 
 /// What LQR costs on a seed's tasks; infinity if a task has none or does not allow its gains.
 double lqr_cost(const ExperimentConfig& config, const LongWork& work) {
-  const Setting setting = draw_setting(config, work);
+  const DrawnTasks drawn = draw_tasks(config, work);
   double sum = 0;
-  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
+  for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
     work.step("what LQR costs", static_cast<long>(t), config.tasks);
-    const auto controller = find_lqr_policy_gains(setting.tasks[t], config.features);
+    const auto controller = find_lqr_policy_gains(drawn.tasks[t], config.features);
     if (!controller) return kInfinity;
     const Eigen::VectorXd gains = parameters_from_gains(*controller);
-    if (margins(setting.safe_sets[t], gains).worst() < 0) {
+    if (margins(drawn.safe_sets[t], gains).worst() < 0) {
       return kInfinity;
     }
-    sum += evaluation_cost(config, setting.tasks[t], gains);
+    sum += evaluation_cost(config, drawn.tasks[t], gains);
   }
   return sum / config.tasks;
 }
@@ -167,6 +167,10 @@ Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vecto
       method.tasks_never_safe += run.tasks_never_safe;
       method.unsafe_policies += run.unsafe_policies;
       method.policies_handed_out += run.policies_handed_out;
+      method.falls += run.falls;
+      method.violations += run.violations;
+      method.saturations += run.saturations;
+      method.trajectories += run.trajectories;
       method.seconds += run.rollout_seconds + run.learn_seconds;
     }
     method.rounds_to_90_percent = mean_interval(rounds);
@@ -198,6 +202,10 @@ nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,
     method["never_reached"] = m.never_reached;
     method["unsafe_policies"] = m.unsafe_policies;
     method["policies_handed_out"] = m.policies_handed_out;
+    method["falls"] = m.falls;
+    method["violations"] = m.violations;
+    method["saturations"] = m.saturations;
+    method["trajectories"] = m.trajectories;
     method["seconds"] = m.seconds;
     json["methods"].push_back(std::move(method));
   }

@@ -24,6 +24,12 @@ struct MethodSummary {
   int tasks_never_safe = 0;
   long unsafe_policies = 0;
   long policies_handed_out = 0;
+  // Trajectories while learning in which the machine failed, left its state limits, and in which an
+  // action was cut off at its limit; and how many there were.
+  long falls = 0;
+  long violations = 0;
+  long saturations = 0;
+  long trajectories = 0;
   double seconds = 0;
 };
 

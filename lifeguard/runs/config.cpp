@@ -1,5 +1,7 @@
 #include "lifeguard/runs/config.hpp"
 
+#include "lifeguard/core/settings.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/policy/features.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/family.hpp"
 
 namespace lifeguard {
+
+class SettingVisitor;
 
 /// Which task a round visits.
 enum class Schedule {
@@ -93,6 +94,10 @@ ExperimentConfig configuration_of(const ExperimentConfig& config, const std::str
 
 /// The safe set of one task of the experiment; all of R^d without a [safe_set] table.
 SafeSet safe_set_of(const ExperimentConfig& config, const Task& task);
+
+/// What the parameters of a task may be in truth when it is known up to the tolerance of
+/// [safe_set.closed_loop]; empty without one.
+std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task);
 
 /// The page that docs/configuration.md holds.
 std::string configuration_reference();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/settings.hpp"
 #include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/mass_plant.hpp"
@@ -148,7 +149,9 @@ class ConfigReader : public SettingVisitor {
 };
 
 void merge(toml::table& into, const toml::table& from) {
-  for (const auto& [key, value] : from) {
+  for (const auto& entry : from) {
+    const toml::key& key = entry.first;
+    const toml::node& value = entry.second;
     toml::node* old = into.get(key);
     if (old != nullptr && old->is_table() && value.is_table()) {
       merge(*old->as_table(), *value.as_table());
@@ -226,6 +229,26 @@ std::string located_field(const toml::table& root, const std::string& source,
   return fmt::format("{}: {}", source, field);
 }
 
+/// What the safe set of a task is about.
+SafeSetContext context_of(const ExperimentConfig& config, const Task& task,
+                          const toml::table& table) {
+  SafeSetContext context;
+  context.actions = task.actions();
+  context.own_features = task.own_features();
+  context.goal = task.settings.goal;
+  context.features = config.features;
+  // A custom system may have no LQR controller, and not every safe set asks for one.
+  if (table.contains("lqr_box")) {
+    context.lqr = parameters_from_gains(lqr_policy_gains(task, config.features));
+  }
+  context.plant = mass_plant(task.system);
+  context.machine = &task;
+  for (const ParameterRange& range : config.family.ranges) {
+    context.uncertain_parameters.push_back(range.parameter);
+  }
+  return context;
+}
+
 }  // namespace
 
 ExperimentConfig parse_config(std::string_view text, std::string_view source,
@@ -254,7 +277,11 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
     if (const toml::node* set = root.get("safe_set")) {
       require(set->is_table(), "safe_set", text_of(*set), "must be a table");
       config.safe_set_toml = fmt::format("{}", text_of(*set->as_table()));
-      safe_set_of(config, first);
+      // A closed loop takes a second to be found: mistakes in what asks for it are found without.
+      const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
+      SafeSetContext context = context_of(config, first, table);
+      context.only_read = true;
+      safe_set_from_table(table, "safe_set", context);
     }
   } catch (const InvalidInput& error) {
     if (error.field().find(": ") != std::string::npos) throw;
@@ -286,17 +313,13 @@ SafeSet safe_set_of(const ExperimentConfig& config, const Task& task) {
     return SafeSet(task.actions() * feature_count(task, config.features));
   }
   const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
-  SafeSetContext context;
-  context.actions = task.actions();
-  context.own_features = task.own_features();
-  context.goal = task.settings.goal;
-  context.features = config.features;
-  // A custom system may have no LQR controller, and not every safe set asks for one.
-  if (table.contains("lqr_box")) {
-    context.lqr = parameters_from_gains(lqr_policy_gains(task, config.features));
-  }
-  context.plant = mass_plant(task.system);
-  return safe_set_from_table(table, "safe_set", context);
+  return safe_set_from_table(table, "safe_set", context_of(config, task, table));
+}
+
+std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task) {
+  if (config.safe_set_toml.empty()) return {};
+  const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
+  return tolerances_from_table(table, context_of(config, task, table));
 }
 
 }  // namespace lifeguard

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "lifeguard/core/settings.hpp"
 #include "lifeguard/runs/config.hpp"
 
 namespace lifeguard {
@@ -80,8 +81,8 @@ class ValueLister : public SettingVisitor {
   std::vector<std::pair<std::string, std::string>> pairs;
 
  private:
-  void add(std::string_view key, std::string value) {
-    pairs.emplace_back(fmt::format("{}.{}", section_, key), std::move(value));
+  void add(std::string_view key, const std::string& value) {
+    pairs.emplace_back(fmt::format("{}.{}", section_, key), value);
   }
   std::string section_;
 };

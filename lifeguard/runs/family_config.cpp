@@ -111,16 +111,18 @@ void read_parameter(const ParameterDescription& about, const toml::node& node,
 
 void read_parameters(const toml::table& table, const Location& where, Family& family) {
   const std::vector<ParameterDescription> known = describe(family.nominal).parameters;
-  for (const auto& [name, node] : table) {
-    const auto about = std::find_if(known.begin(), known.end(),
-                                    [&name = name](const auto& p) { return p.name == name; });
+  for (const auto& entry : table) {
+    const std::string_view name = entry.first.str();
+    const toml::node& node = entry.second;
+    const auto about =
+        std::find_if(known.begin(), known.end(), [&](const auto& p) { return p.name == name; });
     if (about == known.end()) {
       const std::string names = fmt::format("{}", fmt::join(parameter_names(family.nominal), ", "));
-      throw InvalidInput(where.child(name.str()).at(node), text_of(node),
+      throw InvalidInput(where.child(name).at(node), text_of(node),
                          names.empty() ? "unknown key; this system has no parameters"
                                        : "unknown key; the parameters are " + names);
     }
-    read_parameter(*about, node, where.child(name.str()), family);
+    read_parameter(*about, node, where.child(name), family);
   }
 }
 
@@ -154,11 +156,13 @@ class SettingReader {
 void read_settings(const toml::table& table, const Location& where, Family& family) {
   const SettingReader reader(family.settings);
   const bool custom = describe(family.nominal).custom;
-  for (const auto& [key, value] : table) {
-    const Location inner = where.child(key.str());
+  for (const auto& entry : table) {
+    const std::string_view key = entry.first.str();
+    const toml::node& value = entry.second;
+    const Location inner = where.child(key);
     bool known = false;
-    const auto read_if_named = [&, &key = key, &value = value](const auto& setting) {
-      if (setting.key != key.str()) return;
+    const auto read_if_named = [&](const auto& setting) {
+      if (setting.key != key) return;
       known = true;
       require(!custom || !setting.of_the_system, inner.at(value), text_of(value),
               "cannot be chosen: a custom system has its own");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/version.hpp"
 
@@ -112,6 +113,85 @@ HeaderText header_text(const ExportedPolicy& p) {
   return text;
 }
 
+nlohmann::ordered_json matrix_json(const Eigen::MatrixXd& matrix) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    rows.push_back(list(Eigen::VectorXd(matrix.row(i))));
+  }
+  return rows;
+}
+
+const char* statement_text(const ClosedLoop& closed_loop) {
+  return closed_loop.plant.statement == PlantStatement::nonlinear ? "nonlinear" : "linear";
+}
+
+nlohmann::ordered_json closed_loop_json(const ClosedLoop& closed_loop) {
+  nlohmann::ordered_json json;
+  json["statement"] = statement_text(closed_loop);
+  json["decay"] = closed_loop.decay;
+  json["p"] = matrix_json(closed_loop.p);
+  json["start_low"] = list(closed_loop.start_low);
+  json["start_high"] = list(closed_loop.start_high);
+  json["start_share"] = closed_loop.start_share;
+  json["noise_limits"] = list(closed_loop.noise_limits);
+  json["state_limits"] = list(closed_loop.plant.state_limits);
+  json["action_limits"] = nlohmann::ordered_json::array();
+  for (Eigen::Index i = 0; i < closed_loop.plant.action_limits.size(); ++i) {
+    json["action_limits"].push_back(
+        {{"name", closed_loop.plant.action_limit_names[static_cast<std::size_t>(i)]},
+         {"direction", list(Eigen::VectorXd(closed_loop.plant.action_directions.row(i)))},
+         {"limit", closed_loop.plant.action_limits(i)}});
+  }
+  json["corners"] = nlohmann::ordered_json::array();
+  for (const UncertainPlant::Corner& corner : closed_loop.plant.corners) {
+    json["corners"].push_back(
+        {{"name", corner.name}, {"a", matrix_json(corner.a)}, {"b", matrix_json(corner.b)}});
+  }
+  json["spreads"] = matrix_json(closed_loop.plant.spreads);
+  json["state_factors"] = matrix_json(closed_loop.plant.state_factors);
+  json["action_factors"] = matrix_json(closed_loop.plant.action_factors);
+  return json;
+}
+
+/// The constants and the function of the guaranteed region, as code; empty without a closed loop.
+std::string region_text(const ExportedPolicy& p) {
+  if (p.closed_loop == nullptr) return "";
+  const ClosedLoop& loop = *p.closed_loop;
+  std::string rows;
+  for (Eigen::Index i = 0; i < loop.p.rows(); ++i) {
+    rows += fmt::format("    {},\n", literals(Eigen::VectorXd(loop.p.row(i))));
+  }
+  return fmt::format(
+      R"(
+// Proven of the {statement} machine, for all parameters in its tolerance and exploration noise up
+// to kNoiseLimit: from every state with in_guaranteed_region() no state limit is ever passed and
+// no action cut off, and without noise the distance to the goal shrinks by kDecay a step, measured
+// by kNorm. E.g. static_assert(kDecay < 0.995).
+constexpr double kDecay = {decay};
+constexpr double kNorm[kStates][kStates] = {{
+{rows}}};
+constexpr double kStateLimits[kStates] = {limits};
+constexpr double kNoiseLimit[kActions] = {noise};
+constexpr double kStartLow[kStates] = {low};
+constexpr double kStartHigh[kStates] = {high};
+
+/// (x - goal)' P (x - goal) <= 1. False for numbers that are not finite.
+inline bool in_guaranteed_region(const double state[kStates]) {{
+  double sum = 0.0;
+  for (int i = 0; i < kStates; ++i) {{
+    double row = 0.0;
+    for (int j = 0; j < kStates; ++j) row += kNorm[i][j] * (state[j] - kGoal[j]);
+    sum += row * (state[i] - kGoal[i]);
+  }}
+  return sum <= 1.0;
+}}
+)",
+      fmt::arg("statement", statement_text(loop)), fmt::arg("decay", literal(loop.decay)),
+      fmt::arg("rows", rows), fmt::arg("limits", literals(loop.plant.state_limits)),
+      fmt::arg("noise", literals(loop.noise_limits)), fmt::arg("low", literals(loop.start_low)),
+      fmt::arg("high", literals(loop.start_high)));
+}
+
 }  // namespace
 
 ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
@@ -150,6 +230,7 @@ ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   const Margins found = margins(set, policy.parameters());
   exported.margin = found.worst();
   if (found.worst_row() >= 0) exported.worst_row = set.name(found.worst_row());
+  if (!set.closed_loops().empty()) exported.closed_loop = set.closed_loops().front();
   if (!(exported.margin >= 0)) {
     throw RunFileError(fmt::format(
         "the policy of {} is not safe: \"{}\" is broken by {:.3g}; method {} knows no constraints",
@@ -181,6 +262,7 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["sigma"] = p.sigma;
   json["worst_row"] = p.worst_row;
   json["margin"] = p.margin;
+  if (p.closed_loop != nullptr) json["closed_loop"] = closed_loop_json(*p.closed_loop);
   return json;
 }
 
@@ -221,15 +303,16 @@ inline void act(const double {input}[{inputs}], double action[kActions]) {{
     action[a] = u < kActionLow[a] ? kActionLow[a] : u > kActionHigh[a] ? kActionHigh[a] : u;
   }}
 }}
-
+{region}
 }}  // namespace {name}
 )",
       fmt::arg("task", one_line(p.task)), fmt::arg("experiment", one_line(p.experiment)),
       fmt::arg("method", one_line(p.method)), fmt::arg("seed", p.seed), fmt::arg("round", p.round),
-      fmt::arg("safety", safety), fmt::arg("version", kVersion), fmt::arg("name", name),
-      fmt::arg("constants", text.constants), fmt::arg("meaning", text.meaning),
-      fmt::arg("features", text.features), fmt::arg("feature", text.feature),
-      fmt::arg("size", text.size), fmt::arg("inputs", p.own_features ? "kFeatures" : "kStates"),
+      fmt::arg("region", region_text(p)), fmt::arg("safety", safety), fmt::arg("version", kVersion),
+      fmt::arg("name", name), fmt::arg("constants", text.constants),
+      fmt::arg("meaning", text.meaning), fmt::arg("features", text.features),
+      fmt::arg("feature", text.feature), fmt::arg("size", text.size),
+      fmt::arg("inputs", p.own_features ? "kFeatures" : "kStates"),
       fmt::arg("input", p.own_features ? "features" : "state"),
       fmt::arg("input_text", signals_text(p.inputs)),
       fmt::arg("action_text", signals_text(p.actions)), fmt::arg("system", p.system),

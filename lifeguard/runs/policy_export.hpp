@@ -1,15 +1,18 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "lifeguard/policy/features.hpp"
 #include "lifeguard/runs/run_view.hpp"
-#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/system_description.hpp"
 
 namespace lifeguard {
+
+struct ClosedLoop;
 
 /// A learnt policy for a controller: u = K Φ(x), limited to the actuators' range, with the features
 /// Φ of features.hpp: x - goal, and what the run's policies see beyond it. For a system with
@@ -32,6 +35,8 @@ struct ExportedPolicy {
   double sigma = 0;
   std::string worst_row;  // the constraint it is nearest to; empty without constraints
   double margin = 0;      // how far, a lower bound; infinity without constraints
+  /// What is proven of the machine under this policy; null without a closed loop.
+  std::shared_ptr<const ClosedLoop> closed_loop;
 };
 
 /// `task` is a task's name or its number from 0. Throws InvalidInput for a task the run does not
@@ -40,7 +45,8 @@ ExportedPolicy export_policy(const RunView& run, const std::string& task);
 
 nlohmann::ordered_json policy_to_json(const ExportedPolicy& policy);
 /// A C++ header without dependencies: the gains and one function from state to action, which
-/// computes the features as Features::evaluate does.
+/// computes the features as Features::evaluate does. With a closed loop also its numbers, in
+/// constants that a static_assert can look at, and whether a state lies in the guaranteed region.
 std::string policy_to_header(const ExportedPolicy& policy);
 
 }  // namespace lifeguard

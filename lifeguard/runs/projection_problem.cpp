@@ -122,6 +122,30 @@ Eigen::MatrixXd read_basis(const Value& basis) {
   return basis.matrix(columns, "L[0]");
 }
 
+/// [I; K]ᵀ theta [I; K] ⪯ limit, as the path of the inequality says what is wrong with it.
+SafeSet with_inequalities(const SafeSet& set, const Value& list) {
+  list.list();
+  std::vector<GainInequality> inequalities;
+  for (long i = 0; i < list.size(); ++i) {
+    const Value given = list.at(i);
+    given.only({"name", "theta", "limit"});
+    given.at("theta").list();
+    given.at("limit").list();
+    try {
+      inequalities.emplace_back(
+          given.at("name").text(),
+          given.at("theta").matrix(given.at("theta").size(), "theta has rows"),
+          given.at("limit").matrix(given.at("limit").size(), "limit has rows"));
+      if (i == 0) static_cast<void>(set.with_inequalities(inequalities));
+    } catch (const InvalidInput& error) {
+      if (error.field().starts_with(list.path)) throw;
+      throw InvalidInput(fmt::format("{}: {}", given.path, error.field()), error.value(),
+                         error.rule());
+    }
+  }
+  return set.with_inequalities(inequalities);
+}
+
 SafeSet read_safe_set(const Value& task, long parameters, double slack_limit) {
   const Value given_rows = task.at("A");
   const Eigen::MatrixXd rows = given_rows.matrix(parameters, "L has rows");
@@ -137,8 +161,9 @@ SafeSet read_safe_set(const Value& task, long parameters, double slack_limit) {
   } else {
     for (long i = 0; i < rows.rows(); ++i) names.push_back(fmt::format("row {}", i));
   }
-  if (rows.rows() == 0) return SafeSet(static_cast<int>(parameters));
-  return {rows, limits, names, slack_limit};
+  const SafeSet set = rows.rows() == 0 ? SafeSet(static_cast<int>(parameters))
+                                       : SafeSet(rows, limits, names, slack_limit);
+  return task.has("inequalities") ? with_inequalities(set, task.at("inequalities")) : set;
 }
 
 Eigen::VectorXd read_anchor(const Value& task, const SafeSet& set, const Deadline& deadline) {
@@ -172,7 +197,7 @@ Eigen::VectorXd read_anchor(const Value& task, const SafeSet& set, const Deadlin
 ProjectionTask projection_task(const ProjectionProblem& problem, long t) {
   const SafeSet& set = problem.safe_sets[static_cast<std::size_t>(t)];
   try {
-    return {set.coefficients(), set.limits(), problem.target.anchors.col(t), set.slack_limit()};
+    return {set, problem.target.anchors.col(t)};
   } catch (const InvalidInput& error) {
     std::string field = error.field();
     if (field.rfind("limits", 0) == 0) field.replace(0, 6, "b");
@@ -219,7 +244,7 @@ ProjectionProblem read_projection_problem(std::string_view json, const Deadline&
   std::set<std::string> names;
   for (long t = 0; t < tasks.size(); ++t) {
     const Value task = tasks.at(t);
-    task.only({"name", "A", "b", "rows", "anchor", "s"});
+    task.only({"name", "A", "b", "rows", "inequalities", "anchor", "s"});
     problem.names.push_back(task.at("name").text());
     task.at("name").rule(names.insert(problem.names.back()).second,
                          "must differ from the names of the tasks before it");
@@ -307,7 +332,7 @@ std::string write_projection_solution(const ProjectionProblem& problem,
     task["anchor"] = to_json(knowledge.anchors.col(column));
     if (proven.worst_row < 0) {
       task["worst_row"] = nullptr;
-    } else if (problem.has_row_names[t]) {
+    } else if (problem.has_row_names[t] || proven.worst_row >= problem.safe_sets[t].rows()) {
       task["worst_row"] = proven.worst_row_name;
     } else {
       task["worst_row"] = proven.worst_row;

@@ -11,11 +11,13 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
 
@@ -33,12 +35,12 @@ double seconds_since(Clock::time_point start) {
 Run::Run(const ExperimentConfig& config, LongWork work)
     : config_(config),
       work_(std::move(work)),
-      setting_(draw_setting(config, work_)),
-      learner_(make_learner(config_, setting_, work_)) {
+      drawn_(draw_tasks(config, work_)),
+      learner_(make_learner(config_, drawn_, work_)) {
   evaluated_costs_.setConstant(config_.tasks, kNaN);
-  evaluated_policies_.setConstant(setting_.parameters(), config_.tasks, kNaN);
-  alpha_.resize(setting_.parameters());
-  judged_policies_.setConstant(setting_.parameters(), config_.tasks, kNaN);
+  evaluated_policies_.setConstant(drawn_.parameters(), config_.tasks, kNaN);
+  alpha_.resize(drawn_.parameters());
+  judged_policies_.setConstant(drawn_.parameters(), config_.tasks, kNaN);
   judged_unsafe_.assign(static_cast<std::size_t>(config_.tasks), false);
   if (!config_.regret) return;
   open_ledger();
@@ -64,8 +66,8 @@ std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& policy_learner)
 
 void Run::open_ledger() {
   ledger_.emplace(learner_->features(), learner_->actions());
-  for (const SafeSet& set : setting_.safe_sets) {
-    ledger_->add_task(setting_.constrained() ? std::optional(set) : std::nullopt);
+  for (const SafeSet& set : drawn_.safe_sets) {
+    ledger_->add_task(drawn_.constrained() ? std::optional(set) : std::nullopt);
   }
   regret_rounds_ = log_spaced_rounds(config_.rounds, kRegretRounds);
 }
@@ -74,7 +76,7 @@ double Run::best_cost() {
   if (best_cost_) return *best_cost_;
   // Ten trials for each gain find what LQR leaves, in a fraction of a second.
   BestPolicySettings search;
-  search.trials = 10 * setting_.parameters();
+  search.trials = 10 * drawn_.parameters();
   search.cost.start_states = config_.start_states;
   search.cost.steps = config_.steps;
   search.cost.features = config_.features;
@@ -82,10 +84,10 @@ double Run::best_cost() {
   search.cost.seed = run_seed(config_, SeedOf::best_policy, 1);
   search.seed = run_seed(config_, SeedOf::best_policy, 2);
   double sum = 0;
-  for (std::size_t t = 0; t < setting_.tasks.size(); ++t) {
+  for (std::size_t t = 0; t < drawn_.tasks.size(); ++t) {
     work_.step("looking for the best policies", static_cast<long>(t), config_.tasks);
-    const BestPolicy best = best_known_policy(setting_.tasks[t], setting_.safe_sets[t], {}, search);
-    sum += evaluation_cost(config_, setting_.tasks[t], best.alpha) / config_.tasks;
+    const BestPolicy best = best_known_policy(drawn_.tasks[t], drawn_.safe_sets[t], {}, search);
+    sum += evaluation_cost(config_, drawn_.tasks[t], best.alpha) / config_.tasks;
   }
   best_cost_ = sum;
   return sum;
@@ -117,11 +119,10 @@ StoredEvaluation Run::evaluate_now() {
     if (evaluated_policies_.col(t) != alpha_) {
       work_.step("evaluating policies", t, config_.tasks);
       evaluated_costs_(t) =
-          evaluation_cost(config_, setting_.tasks[static_cast<std::size_t>(t)], alpha_);
+          evaluation_cost(config_, drawn_.tasks[static_cast<std::size_t>(t)], alpha_);
       evaluated_policies_.col(t) = alpha_;
     }
-    evaluation.margins(t) =
-        margins(setting_.safe_sets[static_cast<std::size_t>(t)], alpha_).worst();
+    evaluation.margins(t) = margins(drawn_.safe_sets[static_cast<std::size_t>(t)], alpha_).worst();
   }
   evaluation.costs = evaluated_costs_;
   return evaluation;
@@ -131,7 +132,7 @@ StoredEvaluation Run::evaluate_now() {
 const RoundOutcome& Run::play() {
   const long round = learner_rounds_ + 1;
   const int t = scheduled_task(config_, round);
-  const Task& task = setting_.tasks[static_cast<std::size_t>(t)];
+  const Task& task = drawn_.tasks[static_cast<std::size_t>(t)];
   outcome_ = {};
   StoredRound& stored = outcome_.round;
   const long fallbacks_before = learner_->fallbacks();
@@ -146,6 +147,10 @@ const RoundOutcome& Run::play() {
   const auto rollout_start = Clock::now();
   rollout(task, policy, rollouts, batch_);
   stored.rollout_seconds = seconds_since(rollout_start);
+  const Incidents incidents = count_incidents(task, drawn_.state_limits(t), batch_);
+  stored.falls = incidents.falls;
+  stored.violations = incidents.violations;
+  stored.saturations = incidents.saturations;
 
   if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
   const auto learn_start = Clock::now();
@@ -194,13 +199,13 @@ void Run::record(const RoundRecord& from, StoredRound& to) const {
 
 /// By the checker, which shares nothing with what keeps the policies safe.
 int Run::count_unsafe() {
-  if (!setting_.constrained()) return 0;
+  if (!drawn_.constrained()) return 0;
   int unsafe = 0;
   for (int t = 0; t < config_.tasks; ++t) {
     const auto i = static_cast<std::size_t>(t);
     learner_->policy_parameters(t, alpha_);
     if (judged_policies_.col(t) != alpha_) {
-      judged_unsafe_[i] = !obeys_exactly(setting_.safe_sets[i], alpha_);
+      judged_unsafe_[i] = !obeys_exactly(drawn_.safe_sets[i], alpha_);
       judged_policies_.col(t) = alpha_;
     }
     unsafe += judged_unsafe_[i] ? 1 : 0;
@@ -210,7 +215,7 @@ int Run::count_unsafe() {
 
 void Run::certify(RoundOutcome& outcome) const {
   const auto* learner = dynamic_cast<const Learner*>(learner_.get());
-  if (learner == nullptr || !setting_.constrained()) return;
+  if (learner == nullptr || !drawn_.constrained()) return;
   outcome.certificate = stored_certificate(learner_rounds_, learner->certificate());
 }
 
@@ -240,14 +245,14 @@ void Run::restore(const std::string& state) {
 }
 
 Eigen::MatrixXd Run::policies() const {
-  Eigen::MatrixXd policies(setting_.parameters(), config_.tasks);
+  Eigen::MatrixXd policies(drawn_.parameters(), config_.tasks);
   for (int t = 0; t < config_.tasks; ++t) learner_->policy_parameters(t, policies.col(t));
   return policies;
 }
 
 RunDescription Run::description() const {
   const auto* learner = dynamic_cast<const Learner*>(learner_.get());
-  return describe(config_, setting_, policies(),
+  return describe(config_, drawn_, policies(),
                   learner == nullptr ? 0 : learner->knowledge().basis_size());
 }
 
@@ -255,7 +260,7 @@ RunState Run::stored_state() const {
   RunState stored;
   stored.round = learner_rounds_;
   stored.state = state();
-  Eigen::VectorXd alpha(setting_.parameters());
+  Eigen::VectorXd alpha(drawn_.parameters());
   for (int t = 0; t < config_.tasks; ++t) {
     learner_->policy_parameters(t, alpha);
     stored.policies.push_back({t, alpha});
@@ -298,7 +303,7 @@ RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
 RunStatus start_run(const ExperimentConfig& config, const std::filesystem::path& path,
                     const RunOptions& options) {
   Run run(config, options.work);
-  const std::string replaced = replaced_first_policies(run.setting());
+  const std::string replaced = replaced_first_policies(run.drawn());
   const bool safe = dynamic_cast<const Learner*>(&run.learner()) != nullptr;
   if (options.warn && safe && !replaced.empty()) options.warn(replaced);
   RunWriter writer = RunWriter::create(path, run.description());

@@ -13,9 +13,9 @@
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/play.hpp"
 #include "lifeguard/runs/run_file.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
@@ -31,7 +31,7 @@ class Run {
 
   /// What is played, with what, and how far.
   const ExperimentConfig& config() const { return config_; }
-  const Setting& setting() const { return setting_; }
+  const DrawnTasks& drawn() const { return drawn_; }
   const PolicyLearner& learner() const { return *learner_; }
   long rounds_done() const { return learner_rounds_; }
   bool finished() const { return learner_rounds_ >= config_.rounds; }
@@ -67,7 +67,7 @@ class Run {
 
   ExperimentConfig config_;
   LongWork work_;
-  Setting setting_;
+  DrawnTasks drawn_;
   std::unique_ptr<PolicyLearner> learner_;
   long learner_rounds_ = 0;
   long next_evaluation_ = 1;

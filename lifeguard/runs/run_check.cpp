@@ -17,6 +17,7 @@
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/closed_loop_checker.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -232,6 +233,14 @@ class RunChecker {
   void check_description() {
     run_.emplace(config_);
     compare_description(run_->description(), kDrawnAgain, "");
+    for (const SafeSet& set : view_->safe_sets()) {
+      for (const auto& closed_loop : set.closed_loops()) {
+        options_.work.step("proving closed loops", 0, 0);
+        for (const ClosedLoopFinding& finding : check_closed_loop(*closed_loop)) {
+          find_unsafe(fmt::format("a closed loop: {}", finding.message));
+        }
+      }
+    }
   }
 
   void check_content() {
@@ -395,7 +404,8 @@ class RunChecker {
 
   /// The size of the numbers whose difference a margin is.
   static double unit_of(const SafeSet& set) {
-    return set.rows() == 0 ? 0 : 1e-3 * (1 + set.limits().cwiseAbs().maxCoeff());
+    const double rows = set.rows() == 0 ? 0 : 1e-3 * (1 + set.limits().cwiseAbs().maxCoeff());
+    return set.inequalities().empty() ? rows : std::max(1.0, rows);
   }
 
   bool has_certificates() const {
@@ -413,7 +423,7 @@ class RunChecker {
     };
     for (int t = 0; t < experiment().tasks; ++t) {
       const int row = certificate.worst_rows[static_cast<std::size_t>(t)];
-      const int rows = view_->safe_set(t).rows();
+      const int rows = view_->safe_set(t).constraints();
       if (row < (rows > 0 ? 0 : -1) || row >= rows) {
         wrong(fmt::format("task {} has no row {}", t, row));
         return;
@@ -429,7 +439,7 @@ class RunChecker {
       claim.row_margin = claimed;
       claim.slack_margin = set.has_slack_limit() ? claimed : kInfinity;
       // Of a policy that is not safe another one may have been handed out.
-      if (!(claimed > 0) || set.rows() == 0) return;
+      if (!(claimed > 0) || !set.constrained()) return;
       if (!claim_holds(set, alpha, claim)) {
         wrong(fmt::format("task {}: a margin of {} is claimed, which is more than there is", t,
                           claimed));
@@ -591,7 +601,7 @@ class RunChecker {
       for (const Finding& finding : check_certificate(safety, certificate)) find(finding.message);
       for (std::size_t t = 0; t < certificate.tasks.size() && t < sets.size(); ++t) {
         const TaskCertificate& task = certificate.tasks[t];
-        const std::string name = task.worst_row < 0 || task.worst_row >= sets[t].rows()
+        const std::string name = task.worst_row < 0 || task.worst_row >= sets[t].constraints()
                                      ? ""
                                      : sets[t].name(task.worst_row);
         if (task.worst_row_name != name) {

@@ -6,11 +6,13 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/safety/sets/saved_safe_set.hpp"
 #include "lifeguard/systems/system_registry.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
@@ -44,8 +46,13 @@ StoredSafeSet stored_safe_set(const SafeSet& set) {
   const Eigen::MatrixXd by_rows = set.coefficients().transpose();
   stored.coefficients = by_rows.reshaped();
   stored.limits = set.limits();
-  stored.names = nlohmann::json(set.names()).dump();
+  const std::vector<std::string> names(set.names().begin(), set.names().begin() + set.rows());
+  stored.names = nlohmann::json(names).dump();
   stored.slack_limit = set.slack_limit();
+  std::ostringstream inequalities;
+  StateWriter writer(inequalities);
+  write_inequalities(writer, set);
+  stored.inequalities = inequalities.str();
   return stored;
 }
 
@@ -55,6 +62,10 @@ std::string hash_of(const SafeSet& set) {
   hash.add(set.limits());
   hash.add(set.slack_limit());
   for (const std::string& name : set.names()) hash.add(std::string_view(name));
+  for (const GainInequality& inequality : set.inequalities()) {
+    hash.add(inequality.theta());
+    hash.add(inequality.limit());
+  }
   return hash.hex();
 }
 
@@ -89,7 +100,7 @@ StoredExperiment experiment_of(const ExperimentConfig& config) {
   return e;
 }
 
-RunDescription describe(const ExperimentConfig& config, const Setting& setting,
+RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
                         const Eigen::MatrixXd& first_policies, int k) {
   RunDescription description;
   description.texts = {{"config", config.source_text},
@@ -101,11 +112,11 @@ RunDescription describe(const ExperimentConfig& config, const Setting& setting,
   description.experiment.k = k;
   const std::string system = system_name(config.family.nominal);
   std::map<std::string, long> known;
-  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-    StoredTask& task = description.tasks.emplace_back(stored_task(setting.tasks[t], system));
+  for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
+    StoredTask& task = description.tasks.emplace_back(stored_task(drawn.tasks[t], system));
     task.task = static_cast<int>(t);
     task.first_policy = first_policies.col(static_cast<long>(t));
-    const SafeSet& set = setting.safe_sets[t];
+    const SafeSet& set = drawn.safe_sets[t];
     const auto next = static_cast<long>(description.safe_sets.size());
     const auto [place, is_new] = known.emplace(hash_of(set), next);
     if (is_new) description.safe_sets.emplace_back(stored_safe_set(set)).safe_set = next;
@@ -151,9 +162,13 @@ SafeSet safe_set_of(const StoredSafeSet& stored, int parameters) {
     throw InvalidInput("names", stored.names, error.what());
   }
   require_size("names", static_cast<long>(names.size()), rows);
-  if (rows == 0) return SafeSet(parameters);
   const Eigen::MatrixXd by_rows = stored.coefficients.reshaped(parameters, rows);
-  return {by_rows.transpose(), stored.limits, std::move(names), stored.slack_limit};
+  const SafeSet set =
+      rows == 0 ? SafeSet(parameters)
+                : SafeSet(by_rows.transpose(), stored.limits, std::move(names), stored.slack_limit);
+  std::istringstream inequalities(stored.inequalities);
+  StateReader reader(inequalities);
+  return read_inequalities(reader, set);
 }
 
 }  // namespace lifeguard

@@ -3,8 +3,8 @@
 #include <Eigen/Core>
 
 #include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/run_rows.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"
 
@@ -15,7 +15,7 @@ StoredExperiment experiment_of(const ExperimentConfig& config);
 
 /// All that a run file says before the first round. `k` is the number of columns of the learner's
 /// L, 0 for methods without.
-RunDescription describe(const ExperimentConfig& config, const Setting& setting,
+RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
                         const Eigen::MatrixXd& first_policies, int k);
 
 /// What was stored, as a value again. Throws InvalidInput if it is none.

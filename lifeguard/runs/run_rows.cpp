@@ -111,6 +111,7 @@ const Table<StoredTask>& table_of() {
        column("failure_bounds", Fit::each_state, &T::settings, &S::failure_bounds).added_in(4),
        column("failure_cost", Fit::any, &T::settings, &S::failure_cost).added_in(4),
        column("sigma", Fit::any, &T::settings, &S::sigma).added_in(4),
+       column("noise_limit", Fit::any, &T::settings, &S::noise_limit).added_in(4),
        column("safe_set", Fit::not_negative, &T::safe_set).added_in(4),
        column("first_policy", Fit::each_parameter, &T::first_policy).added_in(4)}};
   return table;
@@ -123,7 +124,8 @@ const Table<StoredSafeSet>& table_of() {
       "safe_sets",
       {column("safe_set", Fit::not_negative, &S::safe_set),
        column("coefficients", Fit::any, &S::coefficients), column("limits", Fit::any, &S::limits),
-       column("names", Fit::any, &S::names), column("slack_limit", Fit::positive, &S::slack_limit)},
+       column("names", Fit::any, &S::names), column("slack_limit", Fit::positive, &S::slack_limit),
+       column("inequalities", Fit::any, &S::inequalities)},
       4};
   return table;
 }
@@ -142,27 +144,31 @@ const Table<StoredSetting>& table_of() {
 template <>
 const Table<StoredRound>& table_of() {
   using R = StoredRound;
-  static const Table<R> table{"rounds",
-                              {column("round", Fit::positive, &R::round),
-                               column("task", Fit::task, &R::task),
-                               column("visit", Fit::not_negative, &R::visit),
-                               column("status", Fit::any, &R::status),
-                               column("mean_cost", Fit::any, &R::mean_cost),
-                               column("loss_before", Fit::any, &R::loss_before),
-                               column("loss_after", Fit::any, &R::loss_after),
-                               column("step_kl", Fit::any, &R::step_kl),
-                               column("noise_share", Fit::any, &R::noise_share),
-                               column("played", Fit::each_parameter, &R::played),
-                               column("unsafe", Fit::number_of_tasks, &R::unsafe),
-                               column("projection", Fit::any, &R::projection),
-                               column("basis_path", Fit::any, &R::basis_path),
-                               column("alternations", Fit::not_negative, &R::alternations),
-                               column("iterations", Fit::not_negative, &R::iterations),
-                               column("worst_margin", Fit::any, &R::worst_margin),
-                               column("worst_task", Fit::task_or_none, &R::worst_task),
-                               column("worst_row", Fit::any, &R::worst_row),
-                               column("retraction", Fit::any, &R::retraction),
-                               column("fallbacks", Fit::not_negative, &R::fallbacks).added_in(4)}};
+  static const Table<R> table{
+      "rounds",
+      {column("round", Fit::positive, &R::round),
+       column("task", Fit::task, &R::task),
+       column("visit", Fit::not_negative, &R::visit),
+       column("status", Fit::any, &R::status),
+       column("mean_cost", Fit::any, &R::mean_cost),
+       column("loss_before", Fit::any, &R::loss_before),
+       column("loss_after", Fit::any, &R::loss_after),
+       column("step_kl", Fit::any, &R::step_kl),
+       column("noise_share", Fit::any, &R::noise_share),
+       column("played", Fit::each_parameter, &R::played),
+       column("unsafe", Fit::number_of_tasks, &R::unsafe),
+       column("projection", Fit::any, &R::projection),
+       column("basis_path", Fit::any, &R::basis_path),
+       column("alternations", Fit::not_negative, &R::alternations),
+       column("iterations", Fit::not_negative, &R::iterations),
+       column("worst_margin", Fit::any, &R::worst_margin),
+       column("worst_task", Fit::task_or_none, &R::worst_task),
+       column("worst_row", Fit::any, &R::worst_row),
+       column("retraction", Fit::any, &R::retraction),
+       column("fallbacks", Fit::not_negative, &R::fallbacks).added_in(4),
+       column("falls", Fit::not_negative, &R::falls).added_in(4),
+       column("violations", Fit::not_negative, &R::violations).added_in(4),
+       column("saturations", Fit::not_negative, &R::saturations).added_in(4)}};
   return table;
 }
 

@@ -77,6 +77,7 @@ struct StoredSafeSet {
   Eigen::VectorXd limits;
   std::string names;  // a JSON list
   double slack_limit = kInfinity;
+  std::string inequalities;  // as write_inequalities writes them
 };
 
 /// One setting as the run uses it.
@@ -114,6 +115,11 @@ struct StoredRound {
   /// How often the learner handed out its anchor in this round, since its last look at a policy
   /// failed.
   long fallbacks = 0;
+  // Trajectories of the round in which the machine failed, left its state limits, and in which an
+  // action was cut off at its limit.
+  int falls = 0;
+  int violations = 0;
+  int saturations = 0;
   double rollout_seconds = 0;
   double learn_seconds = 0;
   double projection_seconds = 0;

@@ -24,7 +24,8 @@ class Summariser {
     summary_.experiment = experiment.name;
     summary_.label = experiment.method;
     summary_.seed = experiment.seed;
-    summary_.constrained = safe_set_(0).rows() > 0;
+    summary_.constrained = safe_set_(0).constrained();
+    trajectories_ = experiment.trajectories;
     seen_.assign(static_cast<std::size_t>(experiment.tasks), 0);
     needed_.assign(static_cast<std::size_t>(experiment.tasks), 0);
   }
@@ -36,6 +37,10 @@ class Summariser {
     summary_.rounds_done = round.round;
     summary_.unsafe_policies += round.unsafe;
     summary_.fallbacks += round.fallbacks;
+    summary_.falls += round.falls;
+    summary_.violations += round.violations;
+    summary_.saturations += round.saturations;
+    summary_.trajectories += trajectories_;
     summary_.policies_handed_out += static_cast<long>(seen_.size());
     summary_.rollout_seconds += round.rollout_seconds;
     summary_.learn_seconds += round.learn_seconds;
@@ -69,6 +74,7 @@ class Summariser {
   SafeSetOf safe_set_;
   RunSummary summary_;
   std::vector<long> seen_;    // observations of each task
+  int trajectories_ = 0;      // of a round
   std::vector<long> needed_;  // the last of them that was made with an unsafe policy
 };
 
@@ -142,7 +148,7 @@ RunSummary play_in_memory(const ExperimentConfig& config,
   without_regret.regret = false;  // nobody reads it here
   Run run(without_regret, work);
   Summariser summariser(experiment_of(config), [&](int task) -> const SafeSet& {
-    return run.setting().safe_sets[static_cast<std::size_t>(task)];
+    return run.drawn().safe_sets[static_cast<std::size_t>(task)];
   });
   summariser.add(run.evaluate_now());
   bool go_on = true;
@@ -168,6 +174,10 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   json["unsafe_policies"] = s.unsafe_policies;
   json["policies_handed_out"] = s.policies_handed_out;
   json["fallbacks"] = s.fallbacks;
+  json["falls"] = s.falls;
+  json["violations"] = s.violations;
+  json["saturations"] = s.saturations;
+  json["trajectories"] = s.trajectories;
   json["worst_margin"] = s.worst_margin;  // null without constraints
   if (!s.regret.empty()) {
     json["surrogate_regret"] = s.regret.back().surrogate;

@@ -29,6 +29,11 @@ struct RunSummary {
   long unsafe_policies = 0;           // over all tasks and rounds
   long policies_handed_out = 0;
   long fallbacks = 0;  // StoredRound::fallbacks of all rounds
+  // StoredRound's counts over all rounds, and how many trajectories they are of.
+  long falls = 0;
+  long violations = 0;
+  long saturations = 0;
+  long trajectories = 0;
   /// Observations of a task until its played policy was safe for good, mean over the
   /// tasks that ended safe; NaN if none did.
   double observations_until_safe = kNaN;

@@ -53,7 +53,9 @@ struct RunView {
   const SafeSet& safe_set(int task) const {
     return safe_sets_[places_[static_cast<std::size_t>(task)]];
   }
-  bool constrained() const { return safe_set(0).rows() > 0; }
+  bool constrained() const { return safe_set(0).constrained(); }
+  /// Those that differ from each other.
+  const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
 
  private:
   void complete_old(const RunReader& reader);

@@ -3,18 +3,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/closed_loop_task.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/safety/sets/gain_cloud.hpp"
+#include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/plant_inclusion.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 namespace {
+
+/// A deviation counts as settled when this part of it is left.
+constexpr double kSettled = 0.02;
 
 std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
@@ -158,7 +167,122 @@ MassStability read_plant(TableReader& reader, const SafeSetContext& context) {
   return plant;
 }
 
+/// A share of its value, or [low, high].
+ParameterRange read_tolerance(const toml::node& node, const std::string& field, const Task& machine,
+                              const std::string& name) {
+  if (node.is_number()) {
+    const double share = *node.value<double>();
+    require(share >= 0 && share < 1, field, share, "must be at least 0 and less than 1");
+    const std::string names[] = {name};
+    return tolerance(machine, names, share).front();
+  }
+  const toml::array* list = node.as_array();
+  require(list != nullptr && list->size() == 2 && (*list)[0].is_number() && (*list)[1].is_number(),
+          field, text_of(node), "must be a share of the parameter's value, or [low, high]");
+  ParameterRange range{name, *(*list)[0].value<double>(), *(*list)[1].value<double>(), false};
+  const double value = parameter(machine.system, name);
+  require(range.low <= value && value <= range.high, field, text_of(node),
+          fmt::format("must hold the machine's own value {}", value));
+  return range;
+}
+
+std::vector<ParameterRange> read_tolerances(TableReader& reader, const SafeSetContext& context) {
+  const toml::node* node = reader.find("tolerance");
+  std::vector<ParameterRange> ranges;
+  if (node == nullptr) return ranges;
+  const std::string field = joined(reader.path(), "tolerance");
+  if (const toml::table* table = node->as_table()) {
+    for (const auto& [key, value] : *table) {
+      ranges.push_back(read_tolerance(value, joined(field, key.str()), *context.machine,
+                                      std::string(key.str())));
+    }
+    return ranges;
+  }
+  for (const std::string& name : context.uncertain_parameters) {
+    ranges.push_back(read_tolerance(*node, field, *context.machine, name));
+  }
+  return ranges;
+}
+
+Eigen::MatrixXd read_matrix(TableReader& reader, std::string_view key, long rows, long columns) {
+  const Eigen::MatrixXd by_rows = reader.columns(key, columns);
+  require_size(joined(reader.path(), key), by_rows.cols(), rows);
+  return by_rows.transpose();
+}
+
+ClosedLoopTask read_closed_loop(TableReader& reader, const SafeSetContext& context) {
+  const Task& machine = *context.machine;
+  const int states = machine.states();
+  ClosedLoopTask asked;
+  asked.machine = machine;
+  asked.inclusion.ranges = read_tolerances(reader, context);
+  const auto choice = [&](std::string_view key, const std::string& otherwise,
+                          const std::vector<std::string>& choices) {
+    const std::string value = reader.text(key, otherwise);
+    require(std::find(choices.begin(), choices.end(), value) != choices.end(),
+            joined(reader.path(), key), value,
+            fmt::format("must be one of {}", fmt::join(choices, ", ")));
+    return value;
+  };
+  asked.inclusion.statement = choice("statement", "nonlinear", {"nonlinear", "linear"}) == "linear"
+                                  ? PlantStatement::linear
+                                  : PlantStatement::nonlinear;
+  if (reader.find("state_limits") != nullptr) {
+    asked.inclusion.state_limits = reader.numbers("state_limits", states);
+  }
+  if (reader.find("action_limits") != nullptr) {
+    asked.inclusion.action_limits = reader.numbers("action_limits", context.actions);
+  }
+  reader.each("combined_limit", [&](TableReader& limit) {
+    asked.inclusion.combined_limits.push_back({limit.text("name"), limit.number("limit")});
+  });
+  reader.each("corner", [&](TableReader& corner) {
+    UncertainPlant::Corner read;
+    read.name = corner.text("name");
+    read.a = read_matrix(corner, "a", states, states);
+    read.b = read_matrix(corner, "b", states, context.actions);
+    asked.corners.push_back(std::move(read));
+  });
+  const std::string room = choice("room", "lqr", {"lqr", "nominal", "none"});
+  asked.room = room == "lqr"       ? ClosedLoopRoom::corners
+               : room == "nominal" ? ClosedLoopRoom::nominal
+                                   : ClosedLoopRoom::none;
+  ClosedLoopSettings& settings = asked.settings;
+  if (reader.find("settling_seconds") != nullptr) {
+    require(reader.find("decay") == nullptr, joined(reader.path(), "decay"), "given twice",
+            "must not be given beside settling_seconds");
+    const double seconds = reader.number("settling_seconds");
+    require(seconds > 0, joined(reader.path(), "settling_seconds"), seconds,
+            "must be greater than 0");
+    settings.decay = std::pow(kSettled, machine.settings.dt_seconds / seconds);
+  } else {
+    settings.decay = reader.number("decay", settings.decay);
+  }
+  settings.least_start_share = reader.number("start_share", 1.0);
+  settings.start_low = machine.settings.start_low - machine.settings.goal;
+  settings.start_high = machine.settings.start_high - machine.settings.goal;
+  const double noise = machine.settings.noise_limit;
+  require(machine.settings.sigma == 0 || std::isfinite(noise), "family.settings.noise_limit", noise,
+          "must be finite with a closed loop: noise without a limit leaves every region some day");
+  settings.noise_limits =
+      Eigen::VectorXd::Constant(context.actions, std::isfinite(noise) ? noise : 0);
+  if (reader.find("first_lqr_share") != nullptr) {
+    settings.anchor = reader.number("first_lqr_share") * lqr_gains(machine);
+  }
+  return asked;
+}
+
 }  // namespace
+
+std::vector<ParameterRange> tolerances_from_table(const toml::table& table,
+                                                  const SafeSetContext& context) {
+  std::vector<ParameterRange> ranges;
+  TableReader reader(table, "safe_set");
+  const toml::node* node = reader.find("closed_loop");
+  if (node == nullptr || !node->is_table()) return ranges;
+  TableReader closed(*node->as_table(), "safe_set.closed_loop");
+  return read_tolerances(closed, context);
+}
 
 SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
                             const SafeSetContext& context) {
@@ -222,6 +346,15 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
   reader.each("known_good", [&](TableReader& cloud) {
     parts.push_back(gain_cloud_hull(cloud.columns("points", parameters),
                                     cloud.text("name", "known-good facet")));
+  });
+
+  reader.each("closed_loop", [&](TableReader& closed) {
+    require_state_features(closed);
+    require(context.features.is_state_only(), closed.path(), "bias or products of states",
+            "needs a policy that sees the state alone");
+    require(context.machine != nullptr, closed.path(), "(no machine)", "needs a machine");
+    const ClosedLoopTask asked = read_closed_loop(closed, context);
+    if (!context.only_read) parts.push_back(closed_loop_set(*solve_closed_loop(asked)));
   });
 
   SafeSet set = intersect(parts);

@@ -2,13 +2,17 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lifeguard/policy/features.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 
 namespace lifeguard {
+
+struct Task;
 
 /// What a safe set in a configuration does not say itself.
 struct SafeSetContext {
@@ -22,6 +26,13 @@ struct SafeSetContext {
   std::optional<MassStability> plant;
   /// The LQR gains as parameters, for an [lqr_box] table.
   std::optional<Eigen::VectorXd> lqr = {};
+  /// The machine as it is known, and its parameters that a tolerance is about, for a [closed_loop]
+  /// table.
+  const Task* machine = nullptr;
+  std::vector<std::string> uncertain_parameters = {};
+  /// A [closed_loop] table is only read, not solved: mistakes in it are found, and the set lacks
+  /// it.
+  bool only_read = false;
 
   int inputs() const {
     return own_features > 0 ? own_features : features.count(static_cast<int>(goal.size()));

@@ -3,8 +3,10 @@
 #include <toml++/toml.h>
 
 #include <string>
+#include <vector>
 
 #include "lifeguard/runs/safe_set_config.hpp"
+#include "lifeguard/systems/parameter.hpp"
 
 /// Internal, not installed: for readers of larger configurations.
 namespace lifeguard {
@@ -13,5 +15,10 @@ namespace lifeguard {
 /// messages, e.g. "tasks.safe_set".
 SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
                             const SafeSetContext& context);
+
+/// What the parameters of the context's machine may be in truth, by its [closed_loop] table; empty
+/// without one.
+std::vector<ParameterRange> tolerances_from_table(const toml::table& table,
+                                                  const SafeSetContext& context);
 
 }  // namespace lifeguard

@@ -8,14 +8,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "lifeguard/core/uncertain_plant.hpp"
 #include "lifeguard/systems/linear_model.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/system_description.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
 struct Family;
+struct InclusionSettings;
 
 /// Whether every signal has a name and a unit.
 template <std::size_t kSize>
@@ -43,7 +45,8 @@ consteval bool positions_and_velocities_are_the_state() {
 /// the file, as a specialisation of Dynamics (dynamics.hpp).
 template <class S>
 concept BuiltInSystem = std::regular<S> && HasParameters<S> &&
-    requires(const S system, const Eigen::VectorXd goal) {
+    requires(const S system, const Eigen::VectorXd goal, const TaskSettings task,
+             const InclusionSettings& inclusion) {
   { S::kName } -> std::convertible_to<std::string_view>;     // in configurations
   { S::kMeaning } -> std::convertible_to<std::string_view>;  // in the reference
   { S::kDrawing } -> std::convertible_to<std::string_view>;  // how the page draws it
@@ -58,17 +61,21 @@ concept BuiltInSystem = std::regular<S> && HasParameters<S> &&
   // In continuous time, in deviations from the goal and from the action that holds it.
   { system.linearise() } -> std::same_as<LinearModel>;
   { system.equilibrium_action(goal) } -> std::convertible_to<Eigen::VectorXd>;
+  // All that the machine may do in one step.
+  { system.inclusion(task, inclusion) } -> std::same_as<UncertainPlant>;
 } && signals_are_named(S::kStateNames) && signals_are_named(S::kActionNames) &&
     positions_and_velocities_are_the_state<S>() && parameters_are_described<S>() &&
     // Every field is a parameter.
     sizeof(S) == kParametersOf<S>.size() * sizeof(double);
 
-/// The built-in systems. Types in the order of the list: for_each calls visit.operator()<S>().
+/// A list of system types.
 template <BuiltInSystem... S>
 struct SystemList {
+  /// The types of the list, and more, as arguments of a template.
   template <template <class...> class Variant, class... More>
   using As = Variant<S..., More...>;
 
+  /// Calls the template operator() of `visit` for each type, in the order of the list.
   template <class Visit>
   static constexpr void for_each(const Visit& visit) {
     (visit.template operator()<S>(), ...);

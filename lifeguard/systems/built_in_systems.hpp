@@ -12,6 +12,7 @@
 
 namespace lifeguard {
 
+/// All of them, in the order in which they are listed everywhere.
 using BuiltInSystems = SystemList<MassSpring, CartPole, Quadrotor>;
 
 }  // namespace lifeguard

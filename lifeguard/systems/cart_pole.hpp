@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/core/uncertain_plant.hpp"
 #include "lifeguard/systems/linear_model.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/system_description.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
 struct Family;
+struct InclusionSettings;
 
 /// A uniform rod of length l hinged on a cart that is pushed by one force. θ = 0 is upright, the
 /// hinge is frictionless, the cart is damped by d ẋ:
@@ -43,6 +45,7 @@ struct CartPole {
   double actuator_gain = 1.0;
   double gravity_metres_per_second2 = 9.81;
 
+  /// Every field above, with rule, unit and meaning.
   static constexpr auto parameters() {
     using S = CartPole;
     using Rule = ParameterRule;
@@ -60,6 +63,7 @@ struct CartPole {
          {"gravity_metres_per_second2", &S::gravity_metres_per_second2, Rule::positive(), "m/s²",
           "gravity g"}});
   }
+  /// The settings of its tasks where a configuration says nothing else.
   static TaskSettings default_settings();
   /// The paper's, and the wide one: see cart_pole_family().
   static std::vector<Family> families();
@@ -68,6 +72,9 @@ struct CartPole {
   LinearModel linearise() const;
   /// Nothing pulls at an upright pole, wherever the cart is.
   Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
+  /// One step as a linear inclusion: see inclusion() in plant_inclusion.hpp, which checks the
+  /// settings. Needs finite limits on the pole's angle, below π/2, and on its rate.
+  UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
   bool operator==(const CartPole&) const = default;
 };

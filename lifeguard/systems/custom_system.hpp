@@ -14,7 +14,6 @@
 
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
 #include "lifeguard/systems/system_description.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 

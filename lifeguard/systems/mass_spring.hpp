@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/core/uncertain_plant.hpp"
 #include "lifeguard/systems/linear_model.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/system_description.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
 struct Family;
+struct InclusionSettings;
 
 /// A mass on a spring with a damper, pushed by one force:
 ///   m ẍ = gain u - k x - d ẋ.
@@ -38,6 +40,7 @@ struct MassSpring {
   /// Newtons of force for each newton commanded.
   double actuator_gain = 1.0;
 
+  /// Every field above, with rule, unit and meaning.
   static constexpr auto parameters() {
     using S = MassSpring;
     using Rule = ParameterRule;
@@ -50,6 +53,7 @@ struct MassSpring {
          {"actuator_gain", &S::actuator_gain, Rule::positive(), "N/N",
           "force for each newton commanded"}});
   }
+  /// The settings of its tasks where a configuration says nothing else.
   static TaskSettings default_settings();
   /// The paper's, and the wide one: see mass_spring_family().
   static std::vector<Family> families();
@@ -58,6 +62,9 @@ struct MassSpring {
   LinearModel linearise() const;
   /// The force that holds the spring at the goal.
   Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
+  /// One step as a linear inclusion: see inclusion() in plant_inclusion.hpp, which checks the
+  /// settings.
+  UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
   bool operator==(const MassSpring&) const = default;
 };

@@ -17,6 +17,7 @@ struct ParameterRule {
   double high = kInfinity;
   bool low_open = false;  // low itself is not allowed
 
+  /// The rules there are, by name.
   static constexpr ParameterRule any() { return {}; }
   static constexpr ParameterRule positive() { return {.low = 0, .low_open = true}; }
   static constexpr ParameterRule not_negative() { return {.low = 0}; }

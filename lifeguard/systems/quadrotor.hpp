@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/core/uncertain_plant.hpp"
 #include "lifeguard/systems/linear_model.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
+#include "lifeguard/systems/system_description.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
 struct Family;
+struct InclusionSettings;
 
 /// Attitude of a quadrotor, after S. Bouabdallah, "Design and control of quadrotors with
 /// application to autonomous flying" (EPFL thesis 3727, 2007). With rotor speeds Ω_i:
@@ -54,6 +56,7 @@ struct Quadrotor {
   double rotor_inertia_kilogram_metres2 = 6e-5;
   double gravity_metres_per_second2 = 9.81;
 
+  /// Every field above, with rule, unit and meaning.
   static constexpr auto parameters() {
     using S = Quadrotor;
     using Rule = ParameterRule;
@@ -76,6 +79,7 @@ struct Quadrotor {
          {"gravity_metres_per_second2", &S::gravity_metres_per_second2, Rule::positive(), "m/s²",
           "gravity g"}});
   }
+  /// The settings of its tasks where a configuration says nothing else.
   static TaskSettings default_settings();
   /// The paper's alone.
   static std::vector<Family> families();
@@ -86,6 +90,9 @@ struct Quadrotor {
   LinearModel linearise() const;
   /// It hovers at any angle.
   Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
+  /// One step as a linear inclusion: see inclusion() in plant_inclusion.hpp, which checks the
+  /// settings. Needs finite limits on the three rates and on the rotors.
+  UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
   bool operator==(const Quadrotor&) const = default;
 };

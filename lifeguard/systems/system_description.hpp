@@ -1,13 +1,30 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lifeguard/policy/features.hpp"
 #include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/signal.hpp"
 
 namespace lifeguard {
+
+/// A state, an action or a feature as people read it: "pole angle" in "rad".
+struct Signal {
+  std::string name;
+  std::string unit;  // "1" for a pure number
+
+  bool operator==(const Signal&) const = default;
+};
+
+/// The same as a type writes it down: kStateNames = {{{"position", "m"}, {"speed", "m/s"}}}.
+struct SignalName {
+  std::string_view name;
+  std::string_view unit;
+
+  /// With texts of its own.
+  Signal signal() const { return {std::string(name), std::string(unit)}; }
+};
 
 /// A parameter of a system at hand: its description and its value.
 struct ParameterDescription {

@@ -90,12 +90,14 @@ void TaskSettings::validate(int states, int actions) const {
   require(failure_cost >= 0 && failure_cost <= 1e100, "failure_cost", failure_cost,
           "must lie in [0, 1e100]");
   require_not_negative("sigma", sigma);
+  require(noise_limit > sigma, "noise_limit", noise_limit,
+          "must be greater than sigma; infinity means none");
 }
 
 bool TaskSettings::operator==(const TaskSettings& other) const {
   // A field that is added here must be described in kTaskSettings.
-  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12] = *this;
-  static_assert(std::tuple_size_v<decltype(kTaskSettings)> == 12);
+  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13] = *this;
+  static_assert(std::tuple_size_v<decltype(kTaskSettings)> == 13);
   return std::apply([&](const auto&... s) { return (same(this->*s.field, other.*s.field) && ...); },
                     kTaskSettings);
 }

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <tuple>
 
@@ -42,8 +43,10 @@ struct TaskSettings {
   /// trajectory is absorbed, and each further step costs failure_cost.
   Eigen::VectorXd failure_bounds;
   double failure_cost = 100.0;
-  /// Standard deviation of the exploration noise on every action.
+  /// Standard deviation of the exploration noise on every action, as it is played.
   double sigma = 0.1;
+  /// The noise on every action is clipped at ±this (core/clipped_noise.hpp); infinity: it is not.
+  double noise_limit = std::numeric_limits<double>::infinity();
 
   /// Settings for so many states and actions that start at the origin, have it as their goal, and
   /// limit and weigh nothing.
@@ -92,7 +95,9 @@ inline constexpr auto kTaskSettings = std::make_tuple(
     TaskSetting<double>{"failure_cost", &TaskSettings::failure_cost, EntryFor::task,
                         "cost of every step after the end"},
     TaskSetting<double>{"sigma", &TaskSettings::sigma, EntryFor::task,
-                        "standard deviation of the exploration noise"});
+                        "standard deviation of the exploration noise"},
+    TaskSetting<double>{"noise_limit", &TaskSettings::noise_limit, EntryFor::task,
+                        "the noise on every action is clipped at ± this"});
 
 /// "explicit_euler", "semi_implicit_euler", "runge_kutta_4": the place of a name is the value.
 inline constexpr std::array<std::string_view, 3> kIntegratorNames = {

@@ -93,7 +93,9 @@ class CustomTrajectory {
       double u = 0;
       for (int f = 0; f < columns; ++f) u += job_.gains[a * columns + f] * features_[f];
       if (job_.sigma > 0) {
-        u += job_.sigma * noise.normal(static_cast<std::uint32_t>(m * system_.actions() + a));
+        u += std::clamp(
+            job_.sigma * noise.normal(static_cast<std::uint32_t>(m * system_.actions() + a)),
+            -job_.noise_limit, job_.noise_limit);
       }
       if (!(std::fabs(u) <= 1e100)) return false;
       action_[a] = u;

@@ -212,8 +212,16 @@ class ChunkSimulator {
     }
     if (job_.sigma > 0) {
       const Lanes sigma(job_.sigma);
-      for (int a = 0; a < kActions; ++a) {
-        u[a] = multiply_add(sigma, noise_[noise_step * kActions + a][v], u[a]);
+      if (job_.noise_limit < kDivergenceBound) {
+        const Lanes limit(job_.noise_limit);
+        for (int a = 0; a < kActions; ++a) {
+          const Lanes noise = sigma * Lanes(noise_[noise_step * kActions + a][v]);
+          u[a] = u[a] + limited(noise, Lanes(0.0) - limit, limit);
+        }
+      } else {
+        for (int a = 0; a < kActions; ++a) {
+          u[a] = multiply_add(sigma, noise_[noise_step * kActions + a][v], u[a]);
+        }
       }
     }
     // An action that is not finite (huge gains) ends the trajectory before it is taken. The sum is

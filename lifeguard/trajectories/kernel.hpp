@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/features.hpp"
 #include "lifeguard/systems/task.hpp"
 
@@ -15,8 +16,9 @@ struct RolloutJob {
   const Task* task = nullptr;
   Features features;
   int feature_count = 0;
-  const double* gains = nullptr;  // actions × features, one action after the other
-  double sigma = 0;
+  const double* gains = nullptr;   // actions × features, one action after the other
+  double sigma = 0;                // of the noise before it is clipped
+  double noise_limit = kInfinity;  // infinity: it is not clipped
   std::uint64_t seed = 0;
   std::uint64_t first_index = 0;
   int count = 0;

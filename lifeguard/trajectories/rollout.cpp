@@ -8,6 +8,7 @@
 #include <array>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/clipped_noise.hpp"
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/systems/custom_system.hpp"
@@ -86,7 +87,8 @@ RolloutJob make_job(const Task& task, const GaussianPolicy& policy, const Rollou
   job.features = settings.features;
   job.feature_count = feature_count(task, settings.features);
   job.gains = gains.data();
-  job.sigma = policy.sigma();
+  job.noise_limit = task.settings.noise_limit;
+  job.sigma = clipped_noise_scale(policy.sigma(), job.noise_limit);
   job.seed = settings.seed;
   job.first_index = settings.first_index;
   job.count = settings.trajectories;

@@ -101,7 +101,9 @@ struct StepExample {
     loss.curvature = Eigen::MatrixXd::Identity(3, 3);
     loss.played = Eigen::Vector3d(1, 1, 1);
     loss.cost_gradient = Eigen::Vector3d(0.5, 0, 0);  // in other units than the advantages
+    loss.cost_unit = 0.25;
     loss.natural_norm_squared = 0.25;
+    loss.radius = radius;
     loss.target = loss.played - std::sqrt(2 * radius / 4) * Eigen::Vector3d(2, 0, 0);
     loss.step_kl = radius;
     loss.noise_share = 0.4;
@@ -135,6 +137,7 @@ TEST(Adaptation, SureDirectionsAreFollowedFurther) {
   e.adapt(3.6, 0.0);  // a radius of nine times as much
   EXPECT_LT((e.loss.target - e.loss.played - 3 * step).norm(), 1e-9);
   EXPECT_NEAR(e.loss.step_kl, 9 * 50, 1e-9);
+  EXPECT_NEAR(e.loss.radius, 9 * 50, 1e-9);
   // ... but not beyond the Newton step.
   StepExample limited;
   limited.adapt(3.6, 1.0);

@@ -256,6 +256,39 @@ TEST(Steps, FollowTheirFormulas) {
   EXPECT_NEAR(s.step.radius(0), 0.3, 1e-16);
 }
 
+// What the base learner says of its step, against the loss that it made: with and without noise
+// that shortens it, in nats and in units of cost.
+TEST(Steps, CarryTheirRadiusAndUnit) {
+  const Trajectories t = example().simulate(example_policy(), 40, 6);
+  for (const BaseLearnerMethod method :
+       {BaseLearnerMethod::reinforce, BaseLearnerMethod::natural_actor_critic,
+        BaseLearnerMethod::natural_actor_critic_regression, BaseLearnerMethod::weighted_likelihood,
+        BaseLearnerMethod::fit_demonstrations}) {
+    for (const LossScale scale : {LossScale::metric, LossScale::cost}) {
+      for (const NoiseShrinkage shrinkage : {NoiseShrinkage::none, NoiseShrinkage::measured}) {
+        BaseLearnerSettings s;
+        s.method = method;
+        s.loss_scale = scale;
+        s.step.shrinkage = shrinkage;
+        BaseLearnerWorkspace workspace;
+        const RoundLoss loss = make_round_loss(t, example_policy(), 0, s, workspace);
+        const double distance = loss.value(loss.played) - loss.constant;
+        EXPECT_NEAR(loss.radius * loss.shrinkage * loss.shrinkage, distance, 1e-9 * distance);
+        if (shrinkage == NoiseShrinkage::none) {
+          EXPECT_EQ(loss.shrinkage, 1);
+        }
+        if (method == BaseLearnerMethod::fit_demonstrations) {
+          EXPECT_TRUE(std::isnan(loss.cost_unit));
+        } else if (method != BaseLearnerMethod::natural_actor_critic_regression) {
+          EXPECT_LT(
+              (loss.cost_unit * workspace.policy_gradient.gradient - loss.cost_gradient).norm(),
+              1e-12 * loss.cost_gradient.norm());
+        }
+      }
+    }
+  }
+}
+
 TEST(Steps, LineSearchLowersTheTrueCost) {
   BaseLearnerSettings s;
   s.step.rule = StepRule::line_search;
@@ -351,7 +384,7 @@ TEST(NaturalActorCritic, BothFormsEstimateTheNaturalGradient) {
     Eigen::MatrixXd directions(6, batches);
     for (int b = 0; b < batches; ++b) {
       const Trajectories t =
-          system.simulate(system.policy(k), 1500, static_cast<std::uint64_t>(50 + b));
+          system.simulate(system.policy(k), 1500, 50 + static_cast<std::uint64_t>(b));
       const RoundLoss loss = loss_of(t, s);
       directions.col(b) = (loss.played - loss.target) / system.steps;
     }

@@ -25,9 +25,12 @@ const CounterRandom& random_numbers() {
   return random;
 }
 
+/// To compute with more digits than a double has.
+long double exactly(double x) { return static_cast<long double>(x); }
+
 double relative_log_error(double x) {
-  const long double exact = std::log(static_cast<long double>(x));
-  return static_cast<double>(std::fabs((natural_log(x) - exact) / exact));
+  const long double exact = std::log(exactly(x));
+  return static_cast<double>(std::fabs((exactly(natural_log(x)) - exact) / exact));
 }
 
 TEST(LaneMath, LogarithmOfUniforms) {
@@ -85,10 +88,12 @@ TEST(LaneMath, SineAndCosineWithinAQuarterTurn) {
     const double r = n == 0 ? 0.5 : n == 1 ? -0.5 : random_numbers().uniform(n) - 0.5;
     double sine = 0, cosine = 0;
     quarter_sine_cosine(r, sine, cosine);
-    const long double exact = std::sin(kQuarterTurn * r);
-    worst_sine = std::max(worst_sine, static_cast<double>(std::fabs((sine - exact) / exact)));
-    worst_cosine =
-        std::max(worst_cosine, static_cast<double>(std::fabs(cosine - std::cos(kQuarterTurn * r))));
+    const long double exact = std::sin(kQuarterTurn * exactly(r));
+    worst_sine =
+        std::max(worst_sine, static_cast<double>(std::fabs((exactly(sine) - exact) / exact)));
+    worst_cosine = std::max(
+        worst_cosine,
+        static_cast<double>(std::fabs(exactly(cosine) - std::cos(kQuarterTurn * exactly(r)))));
   }
   // The polynomials' 4e-17 and 1e-16, and the rounding of their evaluation.
   EXPECT_LT(worst_sine, 4e-17 + 2 * 0x1p-53);
@@ -102,9 +107,9 @@ TEST(LaneMath, SineAndCosineOfAnyAngle) {
       double sine = 0, cosine = 0;
       sine_cosine(x, sine, cosine);
       // 2/π and its product with x are rounded, each by up to |x| 2⁻⁵³, and the result by 2⁻⁵³.
-      const long double bound = (2 * std::fabs(x) + 2) * 0x1p-53L;
-      ASSERT_LE(std::fabs(sine - std::sin(static_cast<long double>(x))), bound) << x;
-      ASSERT_LE(std::fabs(cosine - std::cos(static_cast<long double>(x))), bound) << x;
+      const long double bound = exactly(2 * std::fabs(x) + 2) * 0x1p-53L;
+      ASSERT_LE(std::fabs(exactly(sine) - std::sin(exactly(x))), bound) << x;
+      ASSERT_LE(std::fabs(exactly(cosine) - std::cos(exactly(x))), bound) << x;
     }
   }
 }
@@ -129,9 +134,9 @@ TEST(LaneMath, BoxMuller) {
     const double r = random_numbers().uniform(2 * n + 1) - 0.5;
     double along = 0, across = 0;
     box_muller(u, r, along, across);
-    const long double length = std::sqrt(-2 * std::log(static_cast<long double>(u)));
-    ASSERT_NEAR(along, static_cast<double>(length * std::cos(kQuarterTurn * r)), 4e-15);
-    ASSERT_NEAR(across, static_cast<double>(length * std::sin(kQuarterTurn * r)), 4e-15);
+    const long double length = std::sqrt(-2 * std::log(exactly(u)));
+    ASSERT_NEAR(along, static_cast<double>(length * std::cos(kQuarterTurn * exactly(r))), 4e-15);
+    ASSERT_NEAR(across, static_cast<double>(length * std::sin(kQuarterTurn * exactly(r))), 4e-15);
   }
 }
 

@@ -303,6 +303,7 @@ TEST(LinearisedRule, OwnStepsStayInTheTrustRegionWithoutShrinkage) {
     loss.noise_share = 0.9;
     loss.shrinkage = 1;
     const double radius = loss.value(before) - loss.constant;
+    loss.radius = radius;
     ASSERT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
     RoundLoss moved = loss;
     moved.target = before;

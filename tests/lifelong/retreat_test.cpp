@@ -66,7 +66,7 @@ LearnerSettings never_retreating() {
 }
 
 // Task 0 was seen at the start and then led far away; in seed 1119 task 6 is in saturation when it
-// is seen for the first time. Without a way back both stay there for ever.
+// is seen for the first time. Without a way back both stay there forever.
 TEST(Retreat, BringsBackTasksThatTheOthersLedAstray) {
   for (const std::uint64_t seed : {1218, 1119, 1003}) {
     WideMasses with(seed, {});

@@ -161,8 +161,9 @@ TEST(Comparator, BruteForceInOneAndTwoDimensions) {
       const int points = 41;
       for (int i = 0; i < (d == 1 ? points : points * points); ++i) {
         Eigen::VectorXd alpha = centre;
+        const int row = i / points;
         alpha(0) += half * (2.0 * (i % points) / (points - 1) - 1);
-        if (d == 2) alpha(1) += half * (2.0 * (i / points) / (points - 1) - 1);
+        if (d == 2) alpha(1) += half * (2.0 * row / (points - 1) - 1);
         const double value = sum.value(alpha);
         if (value < least && is_safe(set, alpha, 0)) {
           least = value;

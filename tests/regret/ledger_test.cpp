@@ -196,9 +196,10 @@ TEST(RegretLedger, CostUnitsAgreeWithTheBaseLearner) {
   const RoundLoss metric = make_round_loss(batch, policy, 0, settings, workspace);
   settings.loss_scale = LossScale::cost;
   const RoundLoss cost = make_round_loss(batch, policy, 0, settings, workspace);
-  const RoundLoss converted = in_cost_units(metric, settings.step.shrinkage_floor);
+  const RoundLoss converted = in_cost_units(metric);
   EXPECT_LT((converted.curvature - cost.curvature).norm(), 1e-12 * cost.curvature.norm());
   EXPECT_NEAR(converted.constant, cost.constant, 1e-12);
+  EXPECT_NEAR(converted.radius, cost.radius, 1e-12 * cost.radius);
   EXPECT_NEAR(converted.value(metric.played), metric.mean_cost, 1e-12);
   EXPECT_NEAR(metric.value(metric.played), metric.step_kl, 1e-12 * metric.step_kl);
 }

@@ -159,11 +159,13 @@ TEST(CrossSection, IsTheCutThroughThePoint) {
   region.rows << 1, 0, 1, 0, 1, 0;
   region.at = Eigen::Vector3d(0, 0, 0.75);
   region.margins = Eigen::Vector2d(1, 2) - region.rows * region.at;
-  const auto cut = cross_section(region, 0, 1, {-10, -10}, {10, 10});
-  EXPECT_THAT(cut, testing::UnorderedElementsAre(Point2{-10, -10}, Point2{0.25, -10},
-                                                 Point2{0.25, 2}, Point2{-10, 2}));
-  region.margins(0) = -20;  // nothing is left
-  EXPECT_TRUE(cross_section(region, 0, 1, {-10, -10}, {10, 10}).empty());
+  const auto cut = cross_section(region, 0, 1, {{-10, 10}, {-10, 10}, {0, 1}});
+  // Where it goes on it ends far beyond what is seen.
+  constexpr double kFar = -20010;
+  EXPECT_THAT(cut, testing::UnorderedElementsAre(Point2{kFar, kFar}, Point2{0.25, kFar},
+                                                 Point2{0.25, 2}, Point2{kFar, 2}));
+  region.margins(0) = -1e6;  // nothing is left
+  EXPECT_TRUE(cross_section(region, 0, 1, {{-10, 10}, {-10, 10}, {0, 1}}).empty());
 }
 
 TEST(MarkLabels, AvoidMarksAndEachOther) {

@@ -14,7 +14,7 @@
 
 #include "lifeguard/report/chart_json.hpp"
 #include "lifeguard/report/report_data.hpp"
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "tests/support/played_runs.hpp"
 
@@ -55,7 +55,7 @@ TEST_F(Charts, EveryKindIsThereInTheOrderOfThePage) {
   const auto charts =
       charts_of_files({play(small_experiment("learner", 0)), play(small_experiment("pg", 0))});
   EXPECT_THAT(names_of(charts),
-              ElementsAre("cost", "safe-region", "margins", "spectrum", "regret-losses",
+              ElementsAre("cost", "safe-region", "margins", "falls", "spectrum", "regret-losses",
                           "regret-cost", "coefficients", "resemblance"));
   EXPECT_EQ(find_chart(charts, "margins", "pg").title, "Constraint margins, pg");
   EXPECT_EQ(find_chart(charts, "safe-region", "learner", 2).title,
@@ -159,11 +159,11 @@ TEST_F(Charts, TheSafeRegionIsTheSetAtTheLastPolicyAndThePathWhatWasPlayed) {
   const auto path = play(small_experiment("learner", 0));
   const auto charts = charts_of_files({path});
   const RunReader reader(path);
-  const Setting setting = draw_setting(reader.header().config());
+  const DrawnTasks drawn = draw_tasks(reader.header().config());
   const auto rounds = reader.rounds();
   for (int t = 0; t < 3; ++t) {
     const Chart chart = find_chart(charts, "safe-region", "learner", t);
-    const SafeSet& set = setting.safe_sets[static_cast<std::size_t>(t)];
+    const SafeSet& set = drawn.safe_sets[static_cast<std::size_t>(t)];
     const Eigen::VectorXd policy = RunView(reader).policies.col(t);
     EXPECT_EQ(chart.region->rows, set.coefficients());
     EXPECT_TRUE(chart.region->at.isApprox(policy, 1e-5));
@@ -183,7 +183,7 @@ TEST_F(Charts, TheSafeRegionIsTheSetAtTheLastPolicyAndThePathWhatWasPlayed) {
     };
     for (const Point2& p : points) EXPECT_TRUE(is_seen(p[0], p[1]));
     for (const ChartMark& mark : chart.marks) EXPECT_TRUE(is_seen(mark.at[0], mark.at[1]));
-    const auto corners = cross_section(*chart.region, 0, 1, {-1e4, -1e4}, {1e4, 1e4});
+    const auto corners = cross_section(*chart.region, 0, 1, view);
     ASSERT_EQ(corners.size(), 4);
     for (const Point2& corner : corners) {
       Eigen::VectorXd slack =

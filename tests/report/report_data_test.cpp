@@ -12,8 +12,8 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/report/report_run.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/played_runs.hpp"
@@ -76,11 +76,11 @@ TEST_F(ReportData, DetailsAreThoseOfTheRun) {
 
 TEST_F(ReportData, FlightsFollowTheSystemWithoutNoise) {
   const auto path = play(small_experiment("learner", 0));
-  const Setting setting = draw_setting(RunReader(path).header().config());
+  const DrawnTasks drawn = draw_tasks(RunReader(path).header().config());
   const Json report = report_data({path});
   const Json& run = report["experiments"][0]["runs"][0];
   const Json& json = run["tasks"][1];
-  const Task& task = setting.tasks[1];
+  const Task& task = drawn.tasks[1];
   const Json& flight = json["last_flights"][2];
   ASSERT_EQ(flight.size(), 10);  // every second of 20 steps
   EXPECT_EQ(flight[0], json["first_flights"][2][0]);
@@ -129,8 +129,12 @@ Json brought_up_to_date(const Json& known, const Json& news) {
     };
     const auto found = std::find_if(before["charts"].begin(), before["charts"].end(), same);
     if (found == before["charts"].end()) continue;
-    if (chart.contains("plane")) chart["plane"]["axes"] = (*found)["plane"]["axes"];
-    if (chart.contains("region")) chart["region"]["rows"] = (*found)["region"]["rows"];
+    for (const char* part : {"plane", "region"}) {
+      if (!chart.contains(part)) continue;
+      for (const auto& [key, value] : (*found)[part].items()) {
+        if (!chart[part].contains(key)) chart[part][key] = value;
+      }
+    }
     if (!chart.contains("tables")) continue;
     for (std::size_t i = 0; i < chart["tables"].size(); ++i) {
       Json& table = chart["tables"][i];
@@ -159,6 +163,18 @@ TEST_F(ReportData, WhatCameLaterAddsUpToTheWhole) {
   // In whatever order the keys are.
   EXPECT_EQ(nlohmann::json(brought_up_to_date(report, news)),
             nlohmann::json(written_and_read(report_data({path}))));
+}
+
+// Regions that are curved, trajectories that are made anew, and counts that go on.
+TEST_F(ReportData, WhatCameLaterAddsUpToTheWholeWithClosedLoops) {
+  const ExperimentConfig config = small_closed_loop_experiment("learner");
+  const Json report = written_and_read(report_data({play(config, 3)}));
+  const auto path = play(config);
+  const Json news = written_and_read(report_data({path}, 3));
+  const nlohmann::json difference =
+      nlohmann::json::diff(nlohmann::json(brought_up_to_date(report, news)),
+                           nlohmann::json(written_and_read(report_data({path}))));
+  EXPECT_TRUE(difference.empty()) << difference.dump(1).substr(0, 2000);
 }
 
 TEST_F(ReportData, WithoutConstraintsThereIsNoMargin) {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
 namespace lifeguard::config_test {
@@ -131,13 +131,13 @@ TEST(Config, VariantsAreMethodsWithSomeKeysSet) {
 TEST(Config, LqrBoxCutsLqrOffAndKeepsZeroInside) {
   const ExperimentConfig config =
       parse_config(std::string(kMass) + "[safe_set.lqr_box]\nreach = 0.5\n", "test.toml");
-  const Setting setting = draw_setting(config);
-  ASSERT_TRUE(setting.constrained());
-  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-    const Eigen::VectorXd best = parameters_from_gains(lqr_gains(setting.tasks[t]));
-    EXPECT_TRUE(strictly_safe(setting.safe_sets[t], Eigen::VectorXd::Zero(2)));
-    EXPECT_TRUE(strictly_safe(setting.safe_sets[t], 0.49 * best));
-    EXPECT_FALSE(strictly_safe(setting.safe_sets[t], 0.51 * best));
+  const DrawnTasks drawn = draw_tasks(config);
+  ASSERT_TRUE(drawn.constrained());
+  for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
+    const Eigen::VectorXd best = parameters_from_gains(lqr_gains(drawn.tasks[t]));
+    EXPECT_TRUE(strictly_safe(drawn.safe_sets[t], Eigen::VectorXd::Zero(2)));
+    EXPECT_TRUE(strictly_safe(drawn.safe_sets[t], 0.49 * best));
+    EXPECT_FALSE(strictly_safe(drawn.safe_sets[t], 0.51 * best));
   }
 }
 
@@ -146,7 +146,7 @@ TEST(Config, PoliciesMaySeeABiasAndProducts) {
                            "[experiment]\ntasks = 2\nrounds = 3\ntrajectories = 8\n";
   const ExperimentConfig config = parse_config(text, "test.toml");
   // Two states, 1, and three products.
-  EXPECT_EQ(draw_setting(config).parameters(), 6);
+  EXPECT_EQ(draw_tasks(config).parameters(), 6);
   for (const std::string& method : config.methods) {
     lifeguard::Run run(configuration_of(config, method, 1));
     while (!run.finished()) EXPECT_EQ(run.play().round.played.size(), 6) << method;
@@ -163,7 +163,7 @@ TEST(Config, AFirstPolicyThatSomebodyAskedForIsKeptOrRefused) {
     const ExperimentConfig config =
         parse_config(kNarrow, "test.toml", {std::string("experiment.start_lqr_share=") + share});
     try {
-      make_learner(config, draw_setting(config));
+      make_learner(config, draw_tasks(config));
       ADD_FAILURE() << "an unsafe first policy was replaced";
     } catch (const InvalidInput& error) {
       EXPECT_EQ(error.field(), "experiment.start_lqr_share");
@@ -174,17 +174,17 @@ TEST(Config, AFirstPolicyThatSomebodyAskedForIsKeptOrRefused) {
 
 TEST(Config, AFirstPolicyThatNobodyAskedForIsReplacedAndThatIsSaid) {
   const ExperimentConfig config = parse_config(kNarrow, "test.toml");
-  const Setting setting = draw_setting(config);
-  EXPECT_THAT(replaced_first_policies(setting), testing::HasSubstr("2 of 2 tasks"));
-  EXPECT_THAT(replaced_first_policies(setting), testing::HasSubstr("breaks \""));
-  const auto learner = make_learner(config, setting);
+  const DrawnTasks drawn = draw_tasks(config);
+  EXPECT_THAT(replaced_first_policies(drawn), testing::HasSubstr("2 of 2 tasks"));
+  EXPECT_THAT(replaced_first_policies(drawn), testing::HasSubstr("breaks \""));
+  const auto learner = make_learner(config, drawn);
   for (std::size_t t = 0; t < 2; ++t) {
-    const Eigen::VectorXd first = learner->policy(setting.tasks[t].name).parameters();
-    EXPECT_TRUE(strictly_safe(setting.safe_sets[t], first));
-    EXPECT_EQ(first, setting.first[t].parameters);
+    const Eigen::VectorXd first = learner->policy(drawn.tasks[t].name).parameters();
+    EXPECT_TRUE(strictly_safe(drawn.safe_sets[t], first));
+    EXPECT_EQ(first, drawn.first[t].parameters);
   }
   const ExperimentConfig roomy = parse_config(kMass, "test.toml");
-  EXPECT_EQ(replaced_first_policies(draw_setting(roomy)), "");
+  EXPECT_EQ(replaced_first_policies(draw_tasks(roomy)), "");
 }
 
 TEST(Config, EvaluationsAreDenseFirstAndThenSpaced) {

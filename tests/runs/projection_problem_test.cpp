@@ -401,7 +401,9 @@ TEST(ProjectionProblem, LargeInputIsRefusedSoon) {
   wide += "]";
   expect_refused({
       {keys + "}", {"key = \"", "not known"}},
+      // NOLINTNEXTLINE(bugprone-string-constructor): as long as that on purpose.
       {"{\"" + std::string(10'000'000, 'k') + "\": 1}", {"key = \"kkk", "not known"}},
+      // NOLINTNEXTLINE(bugprone-string-constructor)
       {with("\"one\"", "[\"" + std::string(10'000'000, 'n') + "\"]"), {"tasks[0].name"}},
       {values + "]", {"more than 5000000 values", "must have at most"}},
       {with("[[2], [1]]", wide), {"L = 401 x 100", "at most 40000 numbers"}},

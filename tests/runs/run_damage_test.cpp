@@ -292,8 +292,8 @@ TEST_F(DamagedRuns, ContradictionsAreFoundWithoutChecksums) {
       "UPDATE policies SET parameters = zeroblob(16) WHERE task = 1",
       "UPDATE knowledge SET coefficients = zeroblob(48)",
       "UPDATE checkpoint SET round = 11",
-      "UPDATE rounds SET round = 13 WHERE round = 12; UPDATE timings SET round = 13 WHERE round = "
-      "12",
+      "UPDATE rounds SET round = 13 WHERE round = 12; "  // NOLINT(bugprone-suspicious-missing-comma)
+      "UPDATE timings SET round = 13 WHERE round = 12",
   };
   for (const std::string& sql : statements) {
     const auto damaged = changed("whole.run", sql);

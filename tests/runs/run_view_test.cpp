@@ -12,12 +12,12 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/report/report_data.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_summary.hpp"
-#include "lifeguard/runs/setting.hpp"
 #include "lifeguard/version.hpp"
 #include "tests/support/run_files.hpp"
 
@@ -46,10 +46,10 @@ TEST_F(RunViews, HoldWhatConfigurationAndSeedGiveToTheBit) {
     while (!run.finished()) run.play();
 
     const RunView view(file);
-    const Setting setting = draw_setting(config);
-    EXPECT_EQ(view.tasks, setting.tasks);
+    const DrawnTasks drawn = draw_tasks(config);
+    EXPECT_EQ(view.tasks, drawn.tasks);
     for (int t = 0; t < 3; ++t) {
-      EXPECT_EQ(view.safe_set(t), setting.safe_sets[static_cast<std::size_t>(t)]);
+      EXPECT_EQ(view.safe_set(t), drawn.safe_sets[static_cast<std::size_t>(t)]);
     }
     EXPECT_EQ(view.first_policies, first);
     EXPECT_EQ(view.policies, run.policies());
@@ -72,7 +72,7 @@ TEST_F(RunViews, TasksWithTheSameConstraintsShareThem) {
       "test.toml");
   start_run(config, path("a.run"));
   EXPECT_EQ(RunReader(path("a.run")).description().safe_sets.size(), 1U);
-  EXPECT_EQ(RunView(path("a.run")).safe_set(3), draw_setting(config).safe_sets[3]);
+  EXPECT_EQ(RunView(path("a.run")).safe_set(3), draw_tasks(config).safe_sets[3]);
   EXPECT_THAT(check_run(path("a.run"), true).findings, testing::IsEmpty());
 }
 
@@ -177,7 +177,7 @@ TEST_F(OldRuns, AreReadAndChecked) {
   EXPECT_EQ(view.header.schema_version, 3);
   EXPECT_EQ(view.header.lifeguard_version, "0.1.0");
   EXPECT_EQ(view.header.experiment.name, "old");
-  EXPECT_EQ(view.tasks, draw_setting(view.header.config()).tasks);
+  EXPECT_EQ(view.tasks, draw_tasks(view.header.config()).tasks);
   const RunSummary summary = summarise(view);
   EXPECT_NEAR(summary.initial_cost(), 1.19955, 1e-5);
   EXPECT_NEAR(summary.final_cost(), 1.1998, 1e-4);
@@ -256,7 +256,7 @@ TEST(StoredTasks, WhatIsNoTaskIsRefused) {
   const ExperimentConfig config = small_config();
   const RunDescription description = lifeguard::Run(config).description();
   StoredTask task = description.tasks[1];
-  EXPECT_EQ(task_of(task), draw_setting(config).tasks[1]);
+  EXPECT_EQ(task_of(task), draw_tasks(config).tasks[1]);
   task.system = "submarine";
   EXPECT_THROW(task_of(task), InvalidInput);
   task = description.tasks[1];

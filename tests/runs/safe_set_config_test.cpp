@@ -84,7 +84,7 @@ SafeSet documented_set() {
   }
   // end example
   EXPECT_EQ(anchor.source, AnchorSource::given);
-  return set;
+  return set;  // NOLINT(performance-no-automatic-move): const in the example
 }
 
 TEST(SafeSetConfigTest, TheDocumentedExamplesAreTrue) {

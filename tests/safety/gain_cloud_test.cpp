@@ -57,7 +57,10 @@ TEST(GainCloudTest, TheHullHoldsThePointsAndTheirMixturesOnly) {
 TEST(GainCloudTest, RegularCloudsHaveTheFacetsOneExpects) {
   // A grid with repeated points: many of them in each face of the cube.
   Eigen::MatrixXd grid(3, 28);
-  for (int i = 0; i < 27; ++i) grid.col(i) << i % 3, (i / 3) % 3, i / 9;
+  for (int i = 0; i < 27; ++i) {
+    const int layer = i / 9;
+    grid.col(i) << i % 3, (i / 3) % 3, layer;
+  }
   grid.col(27) = grid.col(13);
   const SafeSet cube = gain_cloud_hull(grid, "face");
   EXPECT_EQ(cube.rows(), 6);

@@ -35,6 +35,31 @@ inline ExperimentConfig small_free_experiment(const std::string& method) {
   return configuration_of(parse_config(kConfig, "test"), method, 0);
 }
 
+/// Three cart-poles that are guaranteed not to fall, nine rounds.
+inline ExperimentConfig small_closed_loop_experiment(const std::string& method) {
+  constexpr const char* kConfig = R"(
+[experiment]
+name = "poles"
+rounds = 9
+tasks = 3
+trajectories = 20
+[evaluation]
+start_states = 4
+[family]
+base = "cart-pole"
+[family.settings]
+start_low = [-0.14, -0.14, -0.098, -0.14]
+start_high = [0.14, 0.14, 0.098, 0.14]
+sigma = 0.06
+noise_limit = 0.1
+[safe_set.closed_loop]
+tolerance = 0.1
+state_limits = [3.0, inf, 0.6, 4.0]
+room = "nominal"
+)";
+  return configuration_of(parse_config(kConfig, "test"), method, 0);
+}
+
 /// Tests on run files, in a folder of their own.
 class PlayedRuns : public testing::Test {
  protected:
@@ -49,7 +74,7 @@ class PlayedRuns : public testing::Test {
 
   /// Plays until `rounds` rounds are done, or all.
   std::filesystem::path play(const ExperimentConfig& config, long rounds = 1000) {
-    const auto path = folder_ / (config.method + "-" + std::to_string(config.seed) + ".run");
+    auto path = folder_ / (config.method + "-" + std::to_string(config.seed) + ".run");
     RunOptions options;
     options.after_round = [&](const lifeguard::Run& run, const RoundOutcome&) {
       return run.rounds_done() < rounds;

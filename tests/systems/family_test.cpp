@@ -48,7 +48,7 @@ TEST(Family, WideFamiliesDrawTheGainLogUniformly) {
   int weak = 0;
   for (const double gain : drawn_values(family, "actuator_gain")) weak += gain < 1 ? 1 : 0;
   // Half of [1/3, 3] in the logarithm; a quarter if the gain itself were uniform.
-  EXPECT_NEAR(weak, kDraws / 2, 5 * std::sqrt(kDraws) / 2);
+  EXPECT_NEAR(weak, kDraws / 2.0, 5 * std::sqrt(kDraws) / 2);
 }
 
 TEST(Family, ParametersOfATaskAreUncorrelated) {

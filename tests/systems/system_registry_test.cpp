@@ -166,7 +166,7 @@ TEST_F(OwnSystem, HasSafeSetsAroundItsLqrControllerAndFirstPoliciesOnTheWayThere
   }
   ExperimentConfig with_start = own;
   with_start.start_lqr_share = 0.2;
-  EXPECT_GT(draw_setting(with_start).start.norm(), 1);
+  EXPECT_GT(draw_tasks(with_start).start.norm(), 1);
 }
 
 TEST_F(OwnSystem, WithoutWeightsHasNoLqrAndNeedsNone) {
@@ -282,7 +282,7 @@ TEST_F(OwnSystem, IsDescribedInTheReference) {
 }
 
 struct Nameless : BareCart {
-  static constexpr std::string_view kName = "";
+  static constexpr std::string_view kName = {};
 };
 struct Quadrotor2 : BareCart {
   static constexpr std::string_view kName = "quadrotor";

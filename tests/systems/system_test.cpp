@@ -2,6 +2,7 @@
 // that everything that is derived from the list of them knows every one.
 
 #include "lifeguard/systems/system.hpp"
+#include "lifeguard/systems/plant_inclusion.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -51,6 +52,10 @@ TYPED_TEST(EverySystem, IsInEveryListThatIsDerived) {
     EXPECT_NO_THROW(found.validate());
   }
   EXPECT_THAT(built_in_systems_reference(), HasSubstr(system_reference(name)));
+}
+
+TEST(BuiltInSystems, AreInTheDocumentation) {
+  EXPECT_THAT(text_of_file("docs/systems.md"), HasSubstr(built_in_systems_reference()));
 }
 
 TYPED_TEST(EverySystem, HasDistinctNamesWithUnits) {
@@ -150,13 +155,21 @@ TEST(BuiltInSystems, AreAllThatIsRegisteredAtFirst) {
 }
 
 // The compiler refuses a system whose file leaves something out.
-enum class Flaw { none, no_unit, an_entry_twice, a_field_not_described, no_meaning, two_names };
+enum class Flaw {
+  none,
+  no_unit,
+  an_entry_twice,
+  a_field_not_described,
+  no_meaning,
+  two_names,
+  no_inclusion
+};
 
 template <Flaw kFlaw>
 struct Sample {
   static constexpr std::string_view kName = "sample";
   static constexpr std::string_view kMeaning = "a sample";
-  static constexpr std::string_view kDrawing = "";
+  static constexpr std::string_view kDrawing = {};
   static constexpr double kStartShare = 0;
   static constexpr int kStates = 2;
   static constexpr int kActions = 1;
@@ -181,6 +194,8 @@ struct Sample {
   static std::vector<Family> families();
   LinearModel linearise() const;
   Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
+  UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const
+      requires(kFlaw != Flaw::no_inclusion);
   bool operator==(const Sample&) const = default;
 };
 static_assert(BuiltInSystem<Sample<Flaw::none>>);
@@ -189,6 +204,7 @@ static_assert(!BuiltInSystem<Sample<Flaw::an_entry_twice>>);
 static_assert(!BuiltInSystem<Sample<Flaw::a_field_not_described>>);
 static_assert(!BuiltInSystem<Sample<Flaw::no_meaning>>);
 static_assert(!BuiltInSystem<Sample<Flaw::two_names>>);
+static_assert(!BuiltInSystem<Sample<Flaw::no_inclusion>>);
 
 TEST(ParameterRule, SaysWhatItAllows) {
   EXPECT_EQ(ParameterRule::any().text(), "must be finite");

@@ -5,7 +5,7 @@
 import * as Plot from "@observablehq/plot";
 import type { Cells, ChartDescription, Line, LineStyle, Mark, Palette, Plane, Scale } from "./data";
 import { Check, Choice, h, short, svg, table, type Cell } from "./elements";
-import { crossSection, type Point2 } from "./section";
+import { crossSection, sidesOf, type Point2 } from "./section";
 
 type Drawn = (SVGElement | HTMLElement) & Plot.Plot;
 
@@ -49,12 +49,16 @@ const logY = (view: View): boolean => view.scale !== "linear";
 
 const placeOf = (mark: Mark, view: View): Point => ({ x: mark.at[view.across], y: mark.at[view.up], half: 0, title: mark.name });
 
+/** What the rows of a plane's tables are. */
+const countedIn = (chart: ChartDescription): string => chart.x ?? "round";
+
 function pointsOf(chart: ChartDescription, line: Line, view: View): Point[] {
   const { rounds, values } = chart.tables![line.table];
   const points = rounds.map((round, i): Point => {
     const row = values[i];
     if (chart.plane) {
-      return { x: defined(row[view.across]), y: defined(row[view.up]), half: 0, title: `${line.name}\nround ${round}` };
+      const title = `${line.name}\n${countedIn(chart)} ${round}`;
+      return { x: defined(row[view.across]), y: defined(row[view.up]), half: 0, title };
     }
     const value = defined(row[line.column]);
     const half = line.half === undefined ? 0 : (row[line.half] ?? 0);
@@ -72,6 +76,13 @@ const strokeOf = (style: LineStyle) => ({
   strokeOpacity: style.opacity,
   strokeLinecap: "round" as const,
 });
+
+function boxes(chart: ChartDescription, view: View): Plot.Markish[] {
+  if (view.across === view.up) return [];
+  return (chart.boxes ?? []).flatMap((box) =>
+    sidesOf(box, view.across, view.up, chart.plane!.view).map((side) => Plot.line(side, { ...strokeOf(box), clip: true })),
+  );
+}
 
 /** The intervals around lines; on a logarithmic axis as far down as any line goes. */
 function bands(lines: { line: Line; points: Point[] }[], view: View): Plot.Markish[] {
@@ -122,24 +133,27 @@ const axisType = (log: boolean) => ({ type: log ? ("log" as const) : ("linear" a
 function axesOptions(chart: ChartDescription, view: View, polygon: Point2[]): Plot.PlotOptions {
   const lines = (chart.lines ?? []).map((line) => ({ line, points: pointsOf(chart, line, view) }));
   const placed = marks(chart, view);
-  const tips = [...lines.flatMap(({ points }) => points), ...placed.points].filter((p) => Number.isFinite(p.x) && Number.isFinite(p.y));
   const { plane } = chart;
+  const isSeen = (value: number, k: number) => Number.isFinite(value) && (!plane || (value >= plane.view[k][0] && value <= plane.view[k][1]));
+  const tips = [...lines.flatMap(({ points }) => points), ...placed.points].filter((p) => isSeen(p.x, view.across) && isSeen(p.y, view.up));
+  const allZero = !logY(view) && lines.length > 0 && lines.every(({ points }) => points.every((p) => p.y === 0));
   return {
     x: plane
       ? { label: `${plane.axes[view.across]} →`, domain: plane.view[view.across] }
       : { label: `${chart.x} →`, labelAnchor: "right", ...axisType(logX(view)) },
     y: plane
       ? { label: `↑ ${plane.axes[view.up]}`, domain: plane.view[view.up], grid: true }
-      : { label: `↑ ${chart.y}`, grid: true, ...axisType(logY(view)) },
+      : { label: `↑ ${chart.y}`, grid: true, ...axisType(logY(view)), ...(allZero && { domain: [0, 1] }) },
     marks: [
       polygon.length
         ? Plot.line([...polygon, polygon[0]], {
             fill: colour(chart.region!.colour), fillOpacity: kBandOpacity, stroke: colour(chart.region!.colour), strokeWidth: 2, clip: true,
           })
         : null,
+      ...boxes(chart, view),
       ...rules(chart, view),
       ...bands(lines, view),
-      ...lines.map(({ line, points }) => Plot.line(points, { x: "x", y: "y", ...strokeOf(line) })),
+      ...lines.map(({ line, points }) => Plot.line(points, { x: "x", y: "y", ...strokeOf(line), clip: plane !== undefined })),
       ...placed.drawn,
       Plot.tip(tips, Plot.pointer({ x: "x", y: "y", title: "title" })),
     ],
@@ -198,6 +212,7 @@ function legend(chart: ChartDescription): HTMLElement {
   };
   const plain = (name: string): LineStyle => ({ colour: name, width: 2 });
   if (chart.region) add(chart.region.legend, "area", plain(chart.region.colour));
+  for (const box of chart.boxes ?? []) add(box.legend, "line", box);
   for (const rule of chart.rules ?? []) add(rule.legend, "line", rule);
   for (const line of chart.lines ?? []) add(line.legend, "line", line);
   for (const mark of chart.marks ?? []) add(mark.legend, mark.shape, plain(mark.colour));
@@ -220,9 +235,10 @@ function numbersOf(chart: ChartDescription, view: View): { head: string[]; rows:
   if (chart.plane) {
     const { axes } = chart.plane;
     const pair = [view.across, view.up];
-    const path = tables.flatMap((one) => one.rounds.map((round, i): Cell[] => [round, ...pair.map((k) => one.values[i][k])]));
+    const many = tables.length > 1;
+    const path = tables.flatMap((one) => one.rounds.map((round, i): Cell[] => [...(many ? [one.name] : []), round, ...pair.map((k) => one.values[i][k])]));
     const places = (chart.marks ?? []).map((mark): Cell[] => [mark.name, ...pair.map((k) => mark.at[k])]);
-    return { head: [path.length ? "round" : "", axes[view.across], axes[view.up]], rows: path.length ? path : places };
+    return { head: [...(many ? [""] : []), path.length ? countedIn(chart) : "", axes[view.across], axes[view.up]], rows: path.length ? path : places };
   }
   const named = tables.some((one) => one.name);
   return {

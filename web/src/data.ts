@@ -49,13 +49,27 @@ export interface Plane {
   up: number;
   view: [number, number][];
 }
-/** The points p with rows (p - at) ≤ margins. */
+/** A curved bound: [I; Δ R]ᵀ Θ [I; Δ R] ⪯ I, where the rows of Δ are the entries of p - curved_from. */
+export interface Curve {
+  theta: number[][];
+  root: number[][];
+}
+/** The points p with rows (p - at) ≤ margins within all curves; or an ellipsoid, of which the shadow is seen. */
 export interface Region {
   legend?: string;
   colour: string;
-  rows: number[][];
-  margins: number[];
   at: number[];
+  rows?: number[][];
+  margins?: number[];
+  curves?: Curve[];
+  curved_from?: number[];
+  ellipsoid?: number[][];
+}
+/** A box in all axes of a plane; a side at infinity is null. */
+export interface Box extends LineStyle {
+  legend?: string;
+  low: Numbers;
+  high: Numbers;
 }
 export interface Cells {
   rows: string[];
@@ -73,6 +87,7 @@ export interface ChartDescription {
   task?: number;
   title: string;
   note: string;
+  /** Of a plane: what rows are counted in, if not rounds. */
   x?: string;
   y?: string;
   scales: Scale[];
@@ -81,6 +96,7 @@ export interface ChartDescription {
   lines?: Line[];
   marks?: Mark[];
   region?: Region;
+  boxes?: Box[];
   plane?: Plane;
   cells?: Cells;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { chartOf, configuration, launch, lifeguard, open, reportOf, rowsOfTables, temporary } from "./support.mjs";
+import { chartOf, closedLoopConfiguration, configuration, launch, lifeguard, open, reportOf, rowsOfTables, temporary } from "./support.mjs";
 
 const folder = temporary();
 const file = (name) => join(folder, name);
@@ -56,11 +56,11 @@ test("every chart of the report is there, with its title, its meaning and its nu
     const card = page.locator(`[data-chart=${chart.name}]`);
     assert.equal(await card.locator("h2").innerText(), chart.title);
     assert.equal(await card.locator("figcaption").textContent(), chart.note);
-    const entries = [chart.region, ...(chart.rules ?? []), ...(chart.lines ?? []), ...(chart.marks ?? [])].map((one) => one?.legend).filter(Boolean);
+    const entries = [chart.region, ...(chart.boxes ?? []), ...(chart.rules ?? []), ...(chart.lines ?? []), ...(chart.marks ?? [])].map((one) => one?.legend).filter(Boolean);
     if (!chart.cells) assert.deepEqual(await card.locator(".legend li").allInnerTexts(), entries);
     assert.equal(await card.getByLabel("logarithmic").isVisible(), chart.scales.length > 1);
   }
-  for (const [name, run] of [["cost"], ["regret-losses"], ["regret-cost"], ["margins", "learner"], ["spectrum", "learner"]]) {
+  for (const [name, run] of [["cost"], ["falls"], ["regret-losses"], ["regret-cost"], ["margins", "learner"], ["spectrum", "learner"]]) {
     const rows = rowsOfTables(chartOf(report, name, run));
     assert.ok(rows.length >= 5, name);
     assert.deepEqual(await rowsOf(page, name), rows, name);
@@ -223,6 +223,68 @@ for (const [base, share] of [["mass-spring", 0], ["cart-pole", 0.15], ["quadroto
   });
 }
 
+/** Whether a point lies in a convex polygon, but for `room`. */
+function isInside(polygon, point, room) {
+  const middle = [0, 1].map((k) => polygon.reduce((sum, p) => sum + p[k], 0) / polygon.length);
+  const p = point.map((value, k) => middle[k] + (value - middle[k]) * (1 - room));
+  const turns = polygon.map((a, i) => {
+    const b = polygon[(i + 1) % polygon.length];
+    return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]);
+  });
+  return turns.every((turn) => turn >= 0) || turns.every((turn) => turn <= 0);
+}
+
+test("closed loops: the guaranteed region, the curved safe region and the decay", async () => {
+  lifeguard("compare", closedLoopConfiguration(folder), "--seeds", "1", "--out", file("poles"), "--quiet", "--set", 'experiment.methods=["learner","pg"]');
+  const paths = ["learner", "pg"].map((method) => file(`poles/${method}-0.run`));
+  lifeguard("report", ...paths, "-o", file("poles.html"));
+  const poles = reportOf(...paths);
+  const page = await open(browser, url("poles.html"));
+  const shownPolygon = (name) => page.evaluate((n) => window.lifeguard.charts[n].polygon, name);
+
+  const decay = chartOf(poles, "decay", "learner");
+  assert.deepEqual(await rowsOf(page, "decay"), rowsOfTables(decay));
+  for (const row of rowsOfTables(decay)) assert.ok(row[2] <= decay.rules[0].value);
+  assert.deepEqual(await rowsOf(page, "falls"), rowsOfTables(chartOf(poles, "falls")));
+
+  // In any two states the shadow of the ellipsoid holds all trajectories.
+  const region = chartOf(poles, "guaranteed-region", "learner", 0);
+  const states = page.locator("[data-chart=guaranteed-region]");
+  for (const [i, j] of [[0, 2], [1, 3], [3, 0]]) {
+    await states.getByLabel("across").selectOption({ index: i });
+    await states.getByLabel("up").selectOption({ index: j });
+    const outline = await shownPolygon("guaranteed-region");
+    assert.ok(Math.abs(Math.max(...outline.map((p) => p[0])) ** 2 / region.region.ellipsoid[i][i] - 1) < 1e-3);
+    const rows = await rowsOf(page, "guaranteed-region");
+    assert.deepEqual(rows, region.tables.flatMap((table) => table.rounds.map((step, k) => [table.name, step, table.values[k][i], table.values[k][j]])));
+    for (const row of rows) assert.ok(isInside(outline, row.slice(2), 0.001));
+  }
+
+  // In any two gains the boundary is curved, as in the figure.
+  const gains = page.locator("[data-chart=safe-region]");
+  for (const [i, j] of [[0, 1], [2, 3], [1, 2]]) {
+    await gains.getByLabel("across").selectOption({ index: i });
+    await gains.getByLabel("up").selectOption({ index: j });
+    const { at } = chartOf(poles, "safe-region", "learner", 0).region;
+    const outline = await shownPolygon("safe-region");
+    assert.ok(outline.length > 8);
+    assert.ok(isInside(outline, [at[i], at[j]], 0.01));
+  }
+  lifeguard("figures", paths[0], "-o", file("figures"), "--svg-only", "--task", "0");
+  const svg = readFileSync(file("figures/poles-safe-region-learner.svg"), "utf8");
+  const corners = svg.match(/<path d="M([^"]*)Z" [^>]*clip-path/)[1].split("L").map((pair) => pair.split(" ").map(Number));
+  const { plane } = chartOf(poles, "safe-region", "learner", 0);
+  await gains.getByLabel("across").selectOption({ index: plane.across });
+  await gains.getByLabel("up").selectOption({ index: plane.up });
+  const outline = await shownPolygon("safe-region");
+  const size = (all, k) => Math.max(...all.map((p) => p[k])) - Math.min(...all.map((p) => p[k]));
+  const [shown, drawn] = [outline, corners].map((all) => size(all, 0) / size(all, 1));
+  const seen = (k) => plane.view[k][1] - plane.view[k][0];
+  const frame = svg.match(/<rect x="[^"]*" y="[^"]*" width="([^"]*)" height="([^"]*)"\/><\/clipPath>/).slice(1).map(Number);
+  assert.ok(Math.abs((drawn / shown) * ((seen(plane.across) / seen(plane.up)) * (frame[1] / frame[0])) - 1) < 0.01);
+  assert.deepEqual(page.errors, []);
+});
+
 test("a system whose drawing is not known is drawn as its signals over time", async () => {
   const html = readFileSync(file("report.html"), "utf8");
   const data = structuredClone(report);
@@ -289,7 +351,7 @@ test("claims are shown, and names are text, not HTML", async () => {
 
 test("figures are written as SVG and PNG", () => {
   const { files } = JSON.parse(lifeguard("figures", ...runs, "-o", file("figures"), "--json"));
-  for (const name of ["cost", "cost-log", "regret-losses", "regret-cost-log", "margins-learner", "margins-pg-log", "spectrum-learner", "safe-region-pg", "coefficients-learner", "resemblance-pg"]) {
+  for (const name of ["cost", "cost-log", "regret-losses", "regret-cost-log", "margins-learner", "margins-pg-log", "falls", "spectrum-learner", "safe-region-pg", "coefficients-learner", "resemblance-pg"]) {
     const svg = file(`figures/small-${name}.svg`);
     assert.ok(files.includes(svg), name);
     assert.match(readFileSync(svg, "utf8"), /^<svg [^>]*viewBox/);

@@ -94,7 +94,7 @@ test("another address needs a token, and the token is asked for", async () => {
 test("the page of a folder lists its runs and shows them together", async () => {
   const { address, stop } = await serve([runs]);
   const page = await open(browser, address);
-  assert.deepEqual(await page.locator("nav a").allInnerTexts(), ["all together", "a", "b"]);
+  assert.deepEqual(await page.locator("nav a").allInnerTexts(), ["all together", "a", "b", "text (cannot be read)"]);
   await page.getByRole("link", { name: "all together" }).click();
   await page.waitForFunction(() => window.lifeguard?.charts.cost);
   const names = new Set((await page.evaluate(() => window.lifeguard.charts.cost.rows)).map((row) => row[0]));
@@ -106,7 +106,7 @@ test("the page of a folder lists its runs and shows them together", async () => 
 
 test("the page follows a run while it goes on", async () => {
   const path = join(folder, "live.run");
-  const run = spawn(command, ["run", configuration(folder, { rounds: 40000 }), "-o", path, "--quiet"], { stdio: "ignore" });
+  const run = spawn(command, ["run", configuration(folder, { rounds: 80000 }), "-o", path, "--quiet"], { stdio: "ignore" });
   const ended = new Promise((resolve) => run.on("exit", resolve));
   for (let i = 0; ; ++i) {
     try {
@@ -121,10 +121,10 @@ test("the page follows a run while it goes on", async () => {
   const page = await open(browser, address);
   const rounds = () => page.evaluate(() => window.lifeguard.charts.cost.rows.map((row) => row[1]));
   const first = await rounds();
-  assert.ok(first.at(-1) < 40000, "the run was over before the page was open");
+  assert.ok(first.at(-1) < 80000, "the run was over before the page was open");
   await page.waitForFunction((last) => window.lifeguard.charts.cost.rows.at(-1)[1] > last, first.at(-1));
   assert.equal(await ended, 0);
-  await page.waitForFunction(() => document.querySelector("[role=status]").textContent === "round 40000 of 40000, finished");
+  await page.waitForFunction(() => document.querySelector("[role=status]").textContent === "round 80000 of 80000, finished");
   // Piece by piece it became the same as the report of the finished run.
   const report = reportOf(path);
   const shown = (name) => page.evaluate((n) => window.lifeguard.charts[n].rows, name);

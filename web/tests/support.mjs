@@ -39,6 +39,19 @@ export function configuration(folder, { name = "small", base = "mass-spring", ro
   return path;
 }
 
+/** Cart-poles that are guaranteed not to fall. */
+export function closedLoopConfiguration(folder) {
+  const path = join(folder, "config-closed-loop.toml");
+  writeFileSync(
+    path,
+    `[experiment]\nname = "poles"\nrounds = 12\ntasks = 3\ntrajectories = 20\n[evaluation]\nstart_states = 5\n` +
+      `[family]\nbase = "cart-pole"\n[family.settings]\nstart_low = [-0.14, -0.14, -0.098, -0.14]\n` +
+      `start_high = [0.14, 0.14, 0.098, 0.14]\nsigma = 0.06\nnoise_limit = 0.1\n` +
+      `[safe_set.closed_loop]\ntolerance = 0.1\nstate_limits = [3.0, inf, 0.6, 4.0]\nroom = "nominal"\n`,
+  );
+  return path;
+}
+
 export function launch() {
   const args = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
   if (process.getuid() === 0) args.push("--no-sandbox");

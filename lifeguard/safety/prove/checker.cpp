@@ -91,7 +91,7 @@ bool within(const ExactVector& s, const Exact& limit) {
   return limit.digits >= 0 && !(limit * limit < squares);
 }
 
-void check_slack(const SafeSet& set, const ExactVector& s, int task, Findings& findings) {
+void check_rows(const SafeSet& set, const ExactVector& s, int task, Findings& findings) {
   const std::string of = task < 0 ? "" : fmt::format("task {}: ", task);
   for (int row = 0; row < set.rows(); ++row) {
     const Exact& entry = s[static_cast<std::size_t>(row)];
@@ -193,23 +193,60 @@ bool factor_proves(const ExactMatrix& m) {
   return false;
 }
 
+/// Whether a symmetric matrix has no negative eigenvalue.
+bool positive_semidefinite(const ExactMatrix& m) {
+  if (factor_proves(m)) return true;
+  int places = 0;
+  for (const ExactVector& row : m) {
+    for (const Exact& entry : row) places = std::max(places, entry.places);
+  }
+  std::vector<std::vector<Integer>> integers(m.size());
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    for (const Exact& entry : m[i]) integers[i].push_back(entry.shifted(places));
+  }
+  return positive_semidefinite(std::move(integers));
+}
+
 /// Whether sign · (LᵀL - bound I) has no negative eigenvalue.
 bool spectrum_holds(const ExactMatrix& gram, double bound, int sign) {
   ExactMatrix shifted = gram;
-  int places = 0;
   for (std::size_t i = 0; i < gram.size(); ++i) {
     shifted[i][i] = shifted[i][i] - Exact(bound);
-    for (Exact& entry : shifted[i]) {
-      entry.digits *= sign;
-      places = std::max(places, entry.places);
+    for (Exact& entry : shifted[i]) entry.digits *= sign;
+  }
+  return positive_semidefinite(shifted);
+}
+
+/// Whether [I; K]ᵀ Θ [I; K] ⪯ part² Q, for the α that stacks the rows of K.
+bool inequality_holds(const GainInequality& inequality, const ExactVector& alpha,
+                      const Exact& part) {
+  const auto n = static_cast<std::size_t>(inequality.features());
+  const auto m = static_cast<std::size_t>(inequality.actions());
+  // Row i of [I; K].
+  const auto stacked = [&](std::size_t i, std::size_t j) {
+    return i < n ? Exact(i == j ? 1.0 : 0.0) : alpha[(i - n) * n + j];
+  };
+  const auto theta = [&](std::size_t i, std::size_t j) {
+    return Exact(inequality.theta()(static_cast<long>(i), static_cast<long>(j)));
+  };
+  ExactMatrix image(n + m, ExactVector(n));  // Θ [I; K]
+  for (std::size_t i = 0; i < n + m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      Exact& entry = image[i][j];
+      entry = theta(i, j);
+      for (std::size_t a = n; a < n + m; ++a) entry = entry + theta(i, a) * stacked(a, j);
     }
   }
-  if (factor_proves(shifted)) return true;
-  std::vector<std::vector<Integer>> integers(gram.size());
-  for (std::size_t i = 0; i < gram.size(); ++i) {
-    for (const Exact& entry : shifted[i]) integers[i].push_back(entry.shifted(places));
+  ExactMatrix rest(n, ExactVector(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      Exact& entry = rest[i][j];
+      entry = part * part * Exact(inequality.limit()(static_cast<long>(i), static_cast<long>(j))) -
+              image[i][j];
+      for (std::size_t a = n; a < n + m; ++a) entry = entry - stacked(a, i) * image[a][j];
+    }
   }
-  return positive_semidefinite(std::move(integers));
+  return positive_semidefinite(rest);
 }
 
 bool all_finite(const SafetyView& view) {
@@ -222,14 +259,32 @@ Finding not_finite() {
   return {FindingKind::not_finite, -1, -1, "a parameter is not a finite number"};
 }
 
+void check_constraints(const SafeSet& set, const ExactVector& alpha, int task, Findings& findings) {
+  check_rows(set, slack(set, alpha), task, findings);
+  for (int row = set.rows(); row < set.constraints(); ++row) {
+    const GainInequality& inequality =
+        set.inequalities()[static_cast<std::size_t>(row - set.rows())];
+    if (inequality_holds(inequality, alpha, Exact(1.0))) continue;
+    findings.push_back(
+        {FindingKind::inequality_violated, task, row,
+         fmt::format("{}\"{}\" does not hold", task < 0 ? "" : fmt::format("task {}: ", task),
+                     set.name(row))});
+  }
+}
+
 /// Whether the margins claimed are at most the true ones. Minus infinity, or not a number, claims
 /// nothing; infinity is right only where there is nothing to obey.
-bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVector& s) {
-  if (claim.row_margin == kInfinity && set.rows() > 0) return false;
+bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVector& alpha) {
+  const ExactVector s = slack(set, alpha);
+  if (claim.row_margin == kInfinity && set.constrained()) return false;
   if (claim.slack_margin == kInfinity && set.has_slack_limit()) return false;
   if (std::isfinite(claim.row_margin)) {
     for (const Exact& entry : s) {
       if (entry < Exact(claim.row_margin)) return false;
+    }
+    for (const GainInequality& inequality : set.inequalities()) {
+      const Exact part = Exact(1.0) - Exact(claim.row_margin);
+      if (part.digits < 0 || !inequality_holds(inequality, alpha, part)) return false;
     }
   }
   return !std::isfinite(claim.slack_margin) || !set.has_slack_limit() ||
@@ -238,10 +293,30 @@ bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVe
 
 enum class Sure { yes, no, not_known };
 
-/// What doubles prove of A α ≤ b and ‖b - A α‖ ≤ c. A sum of n products is off by at most
-/// n u / (1 - n u) times the sum of their magnitudes, u = 2⁻⁵³, whatever the order; n denormals
-/// more if products underflow. Below, every bound is more than twice what it must be, which covers
-/// the roundings of the bounds themselves.
+/// Whether doubles prove [I; K]ᵀ Θ [I; K] ⪯ Q: Cholesky's method on the difference, less an error
+/// that is far more than its roundings can make: with N terms of magnitude M in every entry, they
+/// add up to less than 4 N n u M in norm.
+bool holds_in_doubles(const GainInequality& inequality, const Eigen::VectorXd& alpha) {
+  const Eigen::Index n = inequality.features();
+  const Eigen::Index m = inequality.actions();
+  Eigen::MatrixXd stacked(n + m, n);
+  stacked.topRows(n).setIdentity();
+  for (Eigen::Index a = 0; a < m; ++a) stacked.row(n + a) = alpha.segment(a * n, n).transpose();
+  const Eigen::MatrixXd product = stacked.transpose() * inequality.theta() * stacked;
+  const Eigen::MatrixXd magnitude =
+      stacked.cwiseAbs().transpose() * inequality.theta().cwiseAbs() * stacked.cwiseAbs() +
+      inequality.limit().cwiseAbs();
+  Eigen::MatrixXd rest = inequality.limit() - product;
+  const double terms = static_cast<double>((n + m + 4) * (n + 4));
+  rest.diagonal().array() -= 16 * terms * std::numeric_limits<double>::epsilon() *
+                             (magnitude.maxCoeff() + inequality.limit().trace());
+  return rest.allFinite() && rest.llt().info() == Eigen::Success;
+}
+
+/// What doubles prove of A α ≤ b, ‖b - A α‖ ≤ c and the inequalities. A sum of n products is off by
+/// at most n u / (1 - n u) times the sum of their magnitudes, u = 2⁻⁵³, whatever the order; n
+/// denormals more if products underflow. Below, every bound is more than twice what it must be,
+/// which covers the roundings of the bounds themselves.
 Sure obeys_in_doubles(const SafeSet& set, const Eigen::VectorXd& alpha) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();  // 2 u
   const auto terms = static_cast<double>(set.parameters() + 4);
@@ -262,6 +337,9 @@ Sure obeys_in_doubles(const SafeSet& set, const Eigen::VectorXd& alpha) {
     if (!(slack > bound)) return Sure::not_known;
     squares += (slack + bound) * (slack + bound);
   }
+  for (const GainInequality& inequality : set.inequalities()) {
+    if (!holds_in_doubles(inequality, alpha)) return Sure::not_known;
+  }
   if (!set.has_slack_limit()) return Sure::yes;
   const double most = squares * (1 + 4 * kEpsilon * static_cast<double>(set.rows() + 8));
   const double allowed = set.slack_limit() * set.slack_limit();
@@ -279,6 +357,8 @@ const char* to_string(FindingKind kind) {
       return "row violated";
     case FindingKind::slack_limit_violated:
       return "slack limit violated";
+    case FindingKind::inequality_violated:
+      return "inequality violated";
     case FindingKind::spectrum_too_small:
       return "spectrum too small";
     case FindingKind::spectrum_too_large:
@@ -297,7 +377,7 @@ Findings check_safety(const SafetyView& view) {
   Findings findings;
   for (int t = 0; t < view.tasks(); ++t) {
     const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
-    check_slack(set, slack(set, policy(view, t)), t, findings);
+    check_constraints(set, policy(view, t), t, findings);
   }
   const ExactMatrix gram = gram_matrix(view.basis);
   if (!spectrum_holds(gram, view.smallest_eigenvalue, 1)) {
@@ -316,9 +396,10 @@ Findings check_safety(const SafetyView& view) {
 Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters) {
   require_size("parameters", parameters.size(), set.parameters());
   if (!parameters.allFinite()) return {not_finite()};
-  if (obeys_in_doubles(set, parameters) == Sure::yes) return {};
+  // Matrix inequalities are always decided in integers here: what is checked is their proof.
+  if (set.inequalities().empty() && obeys_in_doubles(set, parameters) == Sure::yes) return {};
   Findings findings;
-  check_slack(set, slack(set, exact(parameters)), -1, findings);
+  check_constraints(set, exact(parameters), -1, findings);
   return findings;
 }
 
@@ -332,7 +413,7 @@ bool obeys_exactly(const SafeSet& set, const Eigen::VectorXd& parameters) {
 bool claim_holds(const SafeSet& set, const Eigen::VectorXd& parameters,
                  const TaskCertificate& claim) {
   require_size("parameters", parameters.size(), set.parameters());
-  return parameters.allFinite() && claim_holds(claim, set, slack(set, exact(parameters)));
+  return parameters.allFinite() && claim_holds(claim, set, exact(parameters));
 }
 
 Findings check_certificate(const SafetyView& view, const Certificate& certificate) {
@@ -348,7 +429,7 @@ Findings check_certificate(const SafetyView& view, const Certificate& certificat
   for (int t = 0; all_finite(view) && t < view.tasks(); ++t) {
     const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
     const TaskCertificate& claim = certificate.tasks[static_cast<std::size_t>(t)];
-    if (claim_holds(claim, set, slack(set, policy(view, t)))) continue;
+    if (claim_holds(claim, set, policy(view, t))) continue;
     findings.push_back(
         {FindingKind::certificate_overclaims, t, claim.worst_row,
          fmt::format("task {}: margins of {:.6g} in the rows and {:.6g} in the slack "

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "lifeguard/safety/prove/certificate.hpp"
-#include "lifeguard/safety/prove/safety_view.hpp"
 
 namespace lifeguard {
 
@@ -16,6 +15,7 @@ enum class FindingKind {
   not_finite,             // a number that is not finite; nothing else was checked
   row_violated,           // a_iᵀ (ᾱ + L s) > b_i
   slack_limit_violated,   // ‖b - A (ᾱ + L s)‖ > c_max
+  inequality_violated,    // [I; K]ᵀ Θ [I; K] ⪯ Q does not hold
   spectrum_too_small,     // LᵀL - p I has a negative eigenvalue
   spectrum_too_large,     // q I - LᵀL has a negative eigenvalue
   certificate_mismatch,   // the certificate speaks of other parameters
@@ -29,7 +29,7 @@ const char* to_string(FindingKind kind);
 struct Finding {
   FindingKind kind;
   int task = -1;  // -1: about the basis or the certificate as a whole
-  int row = -1;
+  int row = -1;   // the constraint of the set
   /// For a person; names task and row.
   std::string message;
 };
@@ -37,11 +37,11 @@ struct Finding {
 /// Empty means: all that was asked for holds, exactly.
 using Findings = std::vector<Finding>;
 
-/// A_t (ᾱ_t + L s_t) ≤ b_t and ‖b_t - A_t (ᾱ_t + L s_t)‖ ≤ c_t for every task, and
-/// p I ⪯ LᵀL ⪯ q I. Throws InvalidInput as SafetyView::validate does.
+/// A_t (ᾱ_t + L s_t) ≤ b_t, ‖b_t - A_t (ᾱ_t + L s_t)‖ ≤ c_t and the matrix inequalities for every
+/// task, and p I ⪯ LᵀL ⪯ q I. Throws InvalidInput as SafetyView::validate does.
 Findings check_safety(const SafetyView& view);
 
-/// One policy as it is executed: A α ≤ b and ‖b - A α‖ ≤ c.
+/// One policy as it is executed: A α ≤ b, ‖b - A α‖ ≤ c and the matrix inequalities.
 Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters);
 
 /// Whether check_policy would find nothing, without saying what: cheap enough for every round.

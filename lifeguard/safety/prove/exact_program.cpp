@@ -228,7 +228,7 @@ Eigen::VectorXd null_direction(const Eigen::MatrixXd& a) {
   return {};
 }
 
-Eigen::VectorXd endless_direction(const Eigen::MatrixXd& a) {
+Eigen::VectorXd unbounded_direction(const Eigen::MatrixXd& a) {
   Eigen::VectorXd null = null_direction(a);
   if (null.size() > 0) return null;
   // Stiemke: A v ≤ 0, A v ≠ 0 has a solution if and only if A v ≤ 0, wᵀv ≤ -1 has one, with w the

@@ -1,5 +1,7 @@
 #include "lifeguard/safety/prove/verification.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,22 +12,35 @@ namespace lifeguard {
 
 namespace {
 
-constexpr double kUnit = 0x1p-53;
-constexpr double kTiny = std::numeric_limits<double>::min();  // covers underflow
+constexpr double kSmallestNormal = std::numeric_limits<double>::min();  // covers underflow
 
 // An upper bound on a computed sum of squares' root, over sums of up to 2^20 terms.
 constexpr double kLengthRoundUp = 1 + 0x1p-30;
 
-double rounding_part(long d, long k) { return 2 * static_cast<double>(d + k + 8) * kUnit; }
+double rounding_part(long d, long k) { return 2 * static_cast<double>(d + k + 8) * kUnitRoundoff; }
 
 }  // namespace
 
+ProjectionTask::ProjectionTask(const SafeSet& set, Eigen::VectorXd anchor)
+    : set_(set),
+      rows_(set.coefficients()),
+      limits_(set.limits()),
+      anchor_(std::move(anchor)),
+      slack_limit_(set.slack_limit()) {
+  check();
+}
+
 ProjectionTask::ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eigen::VectorXd anchor,
                                double slack_limit)
-    : rows_(std::move(rows)),
+    : set_(1),
+      rows_(std::move(rows)),
       limits_(std::move(limits)),
       anchor_(std::move(anchor)),
       slack_limit_(slack_limit) {
+  check();
+}
+
+void ProjectionTask::check() {
   require_size("limits", limits_.size(), rows_.rows());
   require_size("anchor", anchor_.size(), rows_.cols());
   require(rows_.cols() > 0, "anchor", static_cast<double>(anchor_.size()),
@@ -45,9 +60,19 @@ ProjectionTask::ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eig
   // Twice what the verifier will allow for the anchor, with k at most d.
   const double part = 2 * rounding_part(rows_.cols(), rows_.cols());
   for (Eigen::Index i = 0; i < reduced_.size(); ++i) {
-    reduced_[i] -= part * (row_lengths_[i] * anchor_length_ + std::fabs(limits_[i])) + kTiny;
+    reduced_[i] -=
+        part * (row_lengths_[i] * anchor_length_ + std::fabs(limits_[i])) + kSmallestNormal;
     require(reduced_[i] > 0, indexed("limits", i), limits_[i],
             "must leave the anchor strictly inside, beyond rounding");
+  }
+  const auto count = static_cast<Eigen::Index>(inequalities().size());
+  anchor_ratios_.resize(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const GainInequality& inequality = inequalities()[i];
+    // Twice as much as the verifier will allow for.
+    anchor_ratios_(i) = inequality.proven_ratio(anchor_, part * anchor_length_);
+    require(anchor_ratios_(i) < 1, "anchor", fmt::format("\"{}\"", inequality.name()),
+            "must hold strictly at the anchor, beyond rounding");
   }
   TaskVerifier verifier;
   const Eigen::MatrixXd no_basis = Eigen::MatrixXd::Zero(anchor_.size(), 1);
@@ -75,28 +100,35 @@ TaskMargin TaskVerifier::margin(const ProjectionTask& task, const Eigen::MatrixX
   result.slack_margin = kInfinity;
   double slack_square = 0;
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-    const double error = part * (task.row_lengths()[i] * length) + kTiny;
+    const double error = part * (task.row_lengths()[i] * length) + kSmallestNormal;
     const double limit = task.limits()[i];
     const double value = image_[i] + error;
     // The sign of a difference of two doubles is exact; its size may be rounded, so take a bit off.
     const double difference = limit - value;
     // An overflow that ends in NaN must not be forgotten when the next row is fine.
     const double lower = std::isnan(difference) ? -kInfinity
-                         : difference > 0       ? difference * (1 - 4 * kUnit)
+                         : difference > 0       ? difference * (1 - 4 * kUnitRoundoff)
                                                 : difference;
     if (lower < result.row_margin) {
       result.row_margin = lower;
       result.worst_row = static_cast<int>(i);
     }
-    const double slack = std::fabs(limit - image_[i]) * (1 + 4 * kUnit) + error;
+    const double slack = std::fabs(limit - image_[i]) * (1 + 4 * kUnitRoundoff) + error;
     slack_square += slack * slack;
+  }
+  for (std::size_t i = 0; i < task.inequalities().size(); ++i) {
+    const double lower = 1 - task.inequalities()[i].proven_ratio(parameters_, part * length);
+    if (lower < result.row_margin) {
+      result.row_margin = lower;
+      result.worst_row = static_cast<int>(rows.rows()) + static_cast<int>(i);
+    }
   }
   if (!std::isfinite(length)) result.row_margin = -kInfinity;
   if (task.has_ball()) {
-    const double growth = 1 + 2 * static_cast<double>(rows.rows() + 8) * kUnit;
-    const double slack_length = std::sqrt(slack_square) * growth + kTiny;
+    const double growth = 1 + 2 * static_cast<double>(rows.rows() + 8) * kUnitRoundoff;
+    const double slack_length = std::sqrt(slack_square) * growth + kSmallestNormal;
     const double difference = task.slack_limit() - slack_length;
-    result.slack_margin = difference > 0 ? difference * (1 - 4 * kUnit) : difference;
+    result.slack_margin = difference > 0 ? difference * (1 - 4 * kUnitRoundoff) : difference;
   }
   return result;
 }

@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
-/// One task as the projection sees it: α = ᾱ + L s must obey A α ≤ b and ‖b − A α‖ ≤ c_max.
-/// The anchor ᾱ is strictly inside, which makes s = 0 feasible whatever L is.
+/// One task as the projection sees it: α = ᾱ + L s must obey A α ≤ b, ‖b − A α‖ ≤ c_max and the
+/// matrix inequalities of its set. The anchor ᾱ is strictly inside, which makes s = 0 feasible
+/// whatever L is.
 class ProjectionTask {
  public:
   /// Throws InvalidInput unless sizes agree, numbers are finite (c_max may be infinite: no ball),
   /// and the anchor is strictly safe beyond every rounding error.
+  ProjectionTask(const SafeSet& set, Eigen::VectorXd anchor);
   ProjectionTask(Eigen::MatrixXd rows, Eigen::VectorXd limits, Eigen::VectorXd anchor,
                  double slack_limit = kInfinity);
 
@@ -25,13 +28,20 @@ class ProjectionTask {
   bool has_ball() const { return slack_limit_ < kInfinity; }
   const Eigen::VectorXd& row_lengths() const { return row_lengths_; }  // ‖a_i‖, rounded up
   double anchor_length() const { return anchor_length_; }              // ‖ᾱ‖, rounded up
+  const std::vector<GainInequality>& inequalities() const { return set_.inequalities(); }
+  /// ρ of each inequality at the anchor, below 1.
+  const Eigen::VectorXd& anchor_ratios() const { return anchor_ratios_; }
 
  private:
+  void check();
+
+  SafeSet set_;  // for its inequalities
   Eigen::MatrixXd rows_;
   Eigen::VectorXd limits_;
   Eigen::VectorXd anchor_;
   Eigen::VectorXd reduced_;
   Eigen::VectorXd row_lengths_;
+  Eigen::VectorXd anchor_ratios_;
   double slack_limit_;
   double anchor_length_;
 };
@@ -41,8 +51,9 @@ class ProjectionTask {
 /// errors is 2 (d + k + 8) u ‖a_i‖ (‖ᾱ‖ + ‖L‖_F ‖s‖) with u = 2⁻⁵³ (Higham 2002, §3.1, and
 /// Cauchy–Schwarz).
 struct TaskMargin {
-  double row_margin = kNaN;    // at most min_i b_i − a_i·α
-  int worst_row = -1;          // where it is attained
+  /// At most min_i b_i − a_i·α, and at most 1 − ρ of every inequality.
+  double row_margin = kNaN;
+  int worst_row = -1;          // the constraint where it is attained
   double slack_margin = kNaN;  // at most c_max − ‖b − A α‖
   bool safe() const { return row_margin > 0 && slack_margin > 0; }
 };

@@ -3,20 +3,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/safety/prove/exact_program.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 
 namespace lifeguard {
 namespace {
 
 double smallest_distance(const SafeSet& set, const Eigen::VectorXd& norms,
                          const Eigen::VectorXd& point) {
-  return (margins(set, point).rows.array() / norms.array()).minCoeff();
+  return (margins(set, point).rows.head(set.rows()).array() / norms.array()).minCoeff();
 }
 
 Contradiction contradiction_of(const SafeSet& set, const DeepestPoint& deepest) {
@@ -117,13 +122,64 @@ FeasibilityResult fit_slack_limit(const SafeSet& set, Eigen::VectorXd point,
   return result;
 }
 
+/// A policy that obeys the matrix inequalities and everything else, from one that obeys the rows.
+/// The largest ratio of all constraints is convex; steps of Polyak's length towards where its
+/// tangent reaches a level below 1 end where it does, if there is such a place.
+FeasibilityResult fit_inequalities(const SafeSet& set, Eigen::VectorXd point,
+                                   const Eigen::VectorXd& norms, const Deadline& deadline) {
+  constexpr int kSteps = 4000;
+  constexpr double kLevels[] = {0.9, 0.99, 0.999, 0.9999, 0.999999};
+  FeasibilityResult result;
+  result.status = FeasibilityStatus::too_thin;
+  const double unit = std::max(1.0, point.norm());
+  std::vector<GainInequality::Tangent> tangents;
+  for (const double level : kLevels) {
+    for (int step = 0; step < kSteps / static_cast<int>(std::size(kLevels)); ++step) {
+      deadline.check();
+      // The constraint that is furthest from the level; rows in units of the parameters.
+      double worst = 0;
+      Eigen::VectorXd slope;
+      for (int row = 0; row < set.rows(); ++row) {
+        const double excess =
+            (set.coefficients().row(row).dot(point) - set.limits()(row)) / (norms(row) * unit) + 1 -
+            level;
+        if (excess <= worst) continue;
+        worst = excess;
+        slope = set.coefficients().row(row).transpose() / (norms(row) * unit);
+      }
+      for (const GainInequality& inequality : set.inequalities()) {
+        tangents.clear();
+        inequality.add_tangents(point, std::max(level, 0.5), tangents);
+        if (tangents.empty()) continue;
+        const GainInequality::Tangent& tangent = tangents.front();
+        const double excess = 1 - tangent.bound + tangent.row.dot(point) - level;
+        if (excess <= worst) continue;
+        worst = excess;
+        slope = tangent.row;
+      }
+      if (worst == 0) break;
+      point -= worst / slope.squaredNorm() * slope;
+    }
+    if (strictly_safe(set, point)) {
+      result.status = FeasibilityStatus::strictly_feasible;
+      result.point = point;
+      result.radius = 0;
+      return result;
+    }
+  }
+  return result;
+}
+
 FeasibilityResult find_strictly_safe(const SafeSet& set, const Deadline& deadline) {
   FeasibilityResult result;
-  if (set.rows() == 0) {
+  if (!set.constrained()) {
     result.status = FeasibilityStatus::strictly_feasible;
     result.point = Eigen::VectorXd::Zero(set.parameters());
     result.radius = kInfinity;
     return result;
+  }
+  if (set.rows() == 0) {
+    return fit_inequalities(set, Eigen::VectorXd::Zero(set.parameters()), {}, deadline);
   }
   // Any positive numbers keep the question the same, so those that overflow are cut.
   constexpr double kLargest = 1e300;
@@ -138,13 +194,15 @@ FeasibilityResult find_strictly_safe(const SafeSet& set, const Deadline& deadlin
     result.contradiction = contradiction_of(set, deepest);
     return result;
   }
-  if (!(margins(set, deepest.point).rows.minCoeff() > 0)) {
+  if (!(margins(set, deepest.point).rows.head(set.rows()).minCoeff() > 0)) {
     result.status = FeasibilityStatus::too_thin;
     return result;
   }
   if (strictly_safe(set, deepest.point)) {
     result.status = FeasibilityStatus::strictly_feasible;
     result.point = deepest.point;
+  } else if (!set.inequalities().empty()) {
+    return fit_inequalities(set, deepest.point, norms, deadline);
   } else {
     result = fit_slack_limit(set, deepest.point, deadline);
   }
@@ -169,6 +227,22 @@ bool has_box(const SafeSet& set) {
     return std::all_of(v.begin(), v.end(), [](bool b) { return b; });
   };
   return all(above) && all(below);
+}
+
+/// Whether the matrix inequalities bound every gain: together they limit every direction of the
+/// actions.
+bool actions_are_bounded(const SafeSet& set) {
+  if (set.inequalities().empty()) return false;
+  const int actions = set.inequalities().front().actions();
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(actions, actions);
+  for (const GainInequality& inequality : set.inequalities()) {
+    const Eigen::MatrixXd block = inequality.theta().bottomRightCorner(actions, actions);
+    sum += block / block.trace();
+  }
+  const Eigen::VectorXd eigenvalues =
+      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(sum, Eigen::EigenvaluesOnly).eigenvalues();
+  constexpr double kRank = 1e-10;
+  return eigenvalues(0) > kRank * eigenvalues(actions - 1);
 }
 
 }  // namespace
@@ -199,6 +273,8 @@ const char* to_string(AnchorSource source) {
       return "none";
     case AnchorSource::given:
       return "given";
+    case AnchorSource::closed_loop:
+      return "closed loop";
     case AnchorSource::origin:
       return "origin";
     case AnchorSource::centre:
@@ -254,12 +330,12 @@ FeasibilityResult check_feasibility(const SafeSet& set, const Deadline& deadline
 
 BoundednessResult check_boundedness(const SafeSet& set) {
   BoundednessResult result;
-  if (has_box(set)) {
+  if (has_box(set) || actions_are_bounded(set)) {
     result.status = BoundednessStatus::bounded;
     return result;
   }
   result.direction = set.has_slack_limit() ? null_direction(set.coefficients())
-                                           : endless_direction(set.coefficients());
+                                           : unbounded_direction(set.coefficients());
   result.status =
       result.direction.size() == 0 ? BoundednessStatus::bounded : BoundednessStatus::unbounded;
   return result;
@@ -275,6 +351,13 @@ Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& g
       anchor.parameters = *given;
       return anchor;
     }
+  }
+  for (const auto& closed_loop : set.closed_loops()) {
+    const Eigen::VectorXd controller = parameters_from_gains(closed_loop->anchor);
+    if (!strictly_safe(set, controller)) continue;
+    anchor.source = AnchorSource::closed_loop;
+    anchor.parameters = controller;
+    return anchor;
   }
   const Eigen::VectorXd origin = Eigen::VectorXd::Zero(set.parameters());
   if (strictly_safe(set, origin)) {

@@ -86,7 +86,7 @@ struct BoundednessResult {
 BoundednessResult check_boundedness(const SafeSet& set);
 
 /// Where an anchor comes from.
-enum class AnchorSource { none, given, origin, centre };
+enum class AnchorSource { none, given, closed_loop, origin, centre };
 
 /// In words.
 const char* to_string(AnchorSource source);
@@ -100,8 +100,8 @@ struct Anchor {
   FeasibilityResult feasibility;
 };
 
-/// The given policy if it is strictly safe; else the origin if it is; else a point from
-/// check_feasibility; else none.
+/// The given policy if it is strictly safe; else the controller that a closed loop of the set came
+/// with, if it is; else the origin if it is; else a point from check_feasibility; else none.
 Anchor choose_anchor(const SafeSet& set, const std::optional<Eigen::VectorXd>& given = {},
                      const Deadline& deadline = {});
 

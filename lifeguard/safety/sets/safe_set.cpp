@@ -9,13 +9,13 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 
 namespace lifeguard {
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;  // u = 2⁻⁵³
 // The largest absolute error of one product that underflows.
-constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 
 double below(double value) { return std::nextafter(value, -kInfinity); }
 
@@ -23,9 +23,17 @@ void require_slack_limit(double slack_limit) {
   require(slack_limit > 0, "slack_limit", slack_limit, "must be greater than 0 (or infinity)");
 }
 
+// By how much an inequality that could not be proven is broken: at least a little.
+double unproven(const GainInequality& inequality, const Eigen::VectorXd& parameters) {
+  constexpr double kNotKnown = 1e-12;
+  const double excess = inequality.ratio(parameters) - 1;
+  return std::isfinite(excess) ? std::max(excess, 0.0) + kNotKnown : kInfinity;
+}
+
 }  // namespace
 
-SafeSet::SafeSet(int parameters) {
+SafeSet::SafeSet(int parameters)
+    : inequalities_(std::make_shared<const std::vector<GainInequality>>()) {
   require(parameters > 0, "parameters", static_cast<double>(parameters), "must be at least 1");
   coefficients_.resize(0, parameters);
   magnitudes_.resize(0, parameters);
@@ -37,7 +45,8 @@ SafeSet::SafeSet(Eigen::MatrixXd coefficients, Eigen::VectorXd limits,
       magnitudes_(coefficients_.cwiseAbs()),
       limits_(std::move(limits)),
       names_(std::move(names)),
-      slack_limit_(slack_limit) {
+      slack_limit_(slack_limit),
+      inequalities_(std::make_shared<const std::vector<GainInequality>>()) {
   require(coefficients_.cols() > 0, "parameters", static_cast<double>(coefficients_.cols()),
           "must be at least 1");
   require_size("limits", limits_.size(), coefficients_.rows());
@@ -66,11 +75,49 @@ SafeSet SafeSet::with_slack_limit(double slack_limit) const {
   return result;
 }
 
+SafeSet SafeSet::with_inequalities(const std::vector<GainInequality>& inequalities) const {
+  SafeSet result = *this;
+  std::vector<GainInequality> all = *inequalities_;
+  std::set<std::string> seen(names_.begin(), names_.end());
+  for (const GainInequality& inequality : inequalities) {
+    require_size(fmt::format("parameters of \"{}\"", inequality.name()), inequality.parameters(),
+                 parameters());
+    require(seen.insert(inequality.name()).second, "name of an inequality", inequality.name(),
+            "names must differ from each other");
+    result.names_.push_back(inequality.name());
+    all.push_back(inequality);
+  }
+  result.inequalities_ = std::make_shared<const std::vector<GainInequality>>(std::move(all));
+  return result;
+}
+
+SafeSet SafeSet::with_meaning(std::shared_ptr<const ClosedLoop> closed_loop) const {
+  for (const GainInequality& asked : closed_loop->inequalities()) {
+    const bool known =
+        std::any_of(inequalities_->begin(), inequalities_->end(),
+                    [&](const GainInequality& has) { return has.renamed(asked.name()) == asked; });
+    require(known, "closed loop", asked.name(), "must be among the inequalities of the set");
+  }
+  SafeSet result = *this;
+  result.closed_loops_.push_back(std::move(closed_loop));
+  return result;
+}
+
+SafeSet closed_loop_set(const ClosedLoop& closed_loop) {
+  return SafeSet(closed_loop.plant.states() * closed_loop.plant.actions())
+      .with_inequalities(closed_loop.inequalities())
+      .with_meaning(std::make_shared<const ClosedLoop>(closed_loop));
+}
+
 bool SafeSet::operator==(const SafeSet& other) const {
   return coefficients_.rows() == other.coefficients_.rows() &&
          coefficients_.cols() == other.coefficients_.cols() &&
          coefficients_ == other.coefficients_ && limits_ == other.limits_ &&
-         names_ == other.names_ && slack_limit_ == other.slack_limit_;
+         names_ == other.names_ && slack_limit_ == other.slack_limit_ &&
+         *inequalities_ == *other.inequalities_ &&
+         std::equal(closed_loops_.begin(), closed_loops_.end(), other.closed_loops_.begin(),
+                    other.closed_loops_.end(),
+                    [](const auto& a, const auto& b) { return a == b || *a == *b; });
 }
 
 SafeSet intersect(const std::vector<SafeSet>& parts) {
@@ -86,23 +133,38 @@ SafeSet intersect(const std::vector<SafeSet>& parts) {
             "must be infinity: intersect first, then limit the slack of all rows");
     rows += parts[i].rows();
   }
-  if (rows == 0) return SafeSet(parameters);
-
   Eigen::MatrixXd coefficients(rows, parameters);
   Eigen::VectorXd limits(rows);
   std::vector<std::string> names;
   std::set<std::string> taken;
+  const auto unique = [&](const std::string& name) {
+    std::string result = name;
+    for (int n = 2; !taken.insert(result).second; ++n) result = fmt::format("{} ({})", name, n);
+    return result;
+  };
   for (const SafeSet& part : parts) {
     const int first = static_cast<int>(names.size());
     coefficients.middleRows(first, part.rows()) = part.coefficients();
     limits.segment(first, part.rows()) = part.limits();
-    for (const std::string& name : part.names()) {
-      std::string unique = name;
-      for (int n = 2; !taken.insert(unique).second; ++n) unique = fmt::format("{} ({})", name, n);
-      names.push_back(unique);
+    for (int row = 0; row < part.rows(); ++row) names.push_back(unique(part.name(row)));
+  }
+  std::vector<GainInequality> inequalities;
+  for (const SafeSet& part : parts) {
+    for (const GainInequality& inequality : part.inequalities()) {
+      inequalities.push_back(inequality.renamed(unique(inequality.name())));
     }
   }
-  return SafeSet(std::move(coefficients), std::move(limits), std::move(names));
+  const SafeSet set = rows == 0
+                          ? SafeSet(parameters)
+                          : SafeSet(std::move(coefficients), std::move(limits), std::move(names));
+  if (inequalities.empty()) return set;
+  SafeSet result = set.with_inequalities(inequalities);
+  for (const SafeSet& part : parts) {
+    for (const auto& closed_loop : part.closed_loops()) {
+      result.closed_loops_.push_back(closed_loop);
+    }
+  }
+  return result;
 }
 
 int Margins::worst_row() const {
@@ -131,7 +193,7 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
   // The six roundings in `bound` below are covered by γ_{d+8}.
   const int d = set.parameters();
   const double gamma = rounding_gamma(d + 8);
-  const double tiny = (4.0 * d + 16.0) * kTiny;
+  const double tiny = (4.0 * d + 16.0) * kSmallest;
   Margins result;
   const Eigen::VectorXd products = set.coefficients() * parameters;
   result.rows = set.limits() - products;  // apart, so that b is not one of the summed terms
@@ -140,13 +202,13 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
   double squares = 0;
   for (int row = 0; row < set.rows(); ++row) {
     const double value = result.rows(row);
-    const double bound =
-        gamma * magnitude(row) + (1 + gamma) * spread(row) + 2 * kUnit * std::abs(value) + tiny;
+    const double bound = gamma * magnitude(row) + (1 + gamma) * spread(row) +
+                         2 * kUnitRoundoff * std::abs(value) + tiny;
     const double lower = below(value - bound);
     // Not finite: something overflowed and nothing is known.
     result.rows(row) = std::isfinite(lower) && std::isfinite(bound) ? lower : -kInfinity;
     const double slack = std::abs(value) + bound;  // at least |b - aᵀα|, but for its own rounding
-    squares += slack * slack + kTiny;
+    squares += slack * slack + kSmallest;
   }
   if (set.has_slack_limit()) {
     // m squares and sums, the rounding of each slack, the root and the product below.
@@ -155,6 +217,16 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
     result.slack = std::isfinite(norm) ? lower : -kInfinity;
   } else {
     result.slack = kInfinity;
+  }
+  if (!set.inequalities().empty()) {
+    const double distance = error.norm() * (1 + rounding_gamma(d + 4));
+    result.rows.conservativeResize(set.constraints());
+    for (int row = set.rows(); row < set.constraints(); ++row) {
+      const GainInequality& inequality = set.inequalities()[row - set.rows()];
+      const double lower = below(1 - inequality.proven_ratio(parameters, distance));
+      // What is not proven to hold is told by its size, a little more than it.
+      result.rows(row) = std::isfinite(lower) ? lower : -unproven(inequality, parameters);
+    }
   }
   return result;
 }
@@ -165,6 +237,9 @@ bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& paramete
     const double slack = set.limits()(row) - set.coefficients().row(row).dot(parameters);
     if (!(slack >= 0)) return false;
     square += slack * slack;
+  }
+  for (const GainInequality& inequality : set.inequalities()) {
+    if (!std::isfinite(inequality.proven_ratio(parameters, 0))) return false;
   }
   return !set.has_slack_limit() || square <= set.slack_limit() * set.slack_limit();
 }
@@ -179,6 +254,9 @@ std::string why_not_safe(const SafeSet& set, const Eigen::VectorXd& parameters) 
   if (found.worst() > 0) return "";
   const int row = found.worst_row();
   if (row >= 0 && found.rows(row) <= found.slack) {
+    if (row >= set.rows()) {
+      return fmt::format("exceeds \"{}\" by {:.4g} %", set.name(row), -100 * found.rows(row));
+    }
     // On the limit itself, but for rounding.
     if (found.rows(row) > -1e-12 * std::max(1.0, std::abs(set.limits()(row)))) {
       return fmt::format("lies on the limit of \"{}\"", set.name(row));
@@ -193,11 +271,11 @@ bool strictly_safe(const SafeSet& set, const Eigen::VectorXd& parameters) {
 }
 
 Eigen::VectorXd limits_from_anchor(const SafeSet& set, const Eigen::VectorXd& anchor) {
-  return margins(set, anchor).rows;
+  return margins(set, anchor).rows.head(set.rows());
 }
 
 double rounding_gamma(long n) {
-  const double roundings = static_cast<double>(n) * kUnit;
+  const double roundings = static_cast<double>(n) * kUnitRoundoff;
   return std::nextafter(roundings / (1 - roundings), kInfinity);
 }
 

@@ -9,4 +9,8 @@ namespace lifeguard {
 void write_safe_set(StateWriter& writer, const SafeSet& set);
 SafeSet read_safe_set(StateReader& reader, int parameters);
 
+/// The matrix inequalities of a set alone, and the set with those that were written.
+void write_inequalities(StateWriter& writer, const SafeSet& set);
+SafeSet read_inequalities(StateReader& reader, const SafeSet& rows);
+
 }  // namespace lifeguard

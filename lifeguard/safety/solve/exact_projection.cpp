@@ -13,6 +13,8 @@ constexpr double kLittleGain = 0.9;
 constexpr int kAlternationsBefore = 10;
 constexpr double kGainBefore = 1e-3;
 // How far inside of the present point a descent begins; when it ends above that point, nearer.
+// Left between the tangent planes' optimum and what is safe, as a part of the objective.
+constexpr double kCurvedGap = 1e-6;
 constexpr double kInside[] = {0.05, 1e-3, 1e-5};
 
 }  // namespace
@@ -32,6 +34,19 @@ void ExactProjection::project(SafeSearch& search) {
   alternate(search, std::min(settings.max_alternations, kAlternationsBefore),
             std::max(settings.objective_tolerance, kGainBefore));
   if (search.result().status != ProjectionStatus::time_limit && search.present().objective > 0) {
+    descend(search);
+  }
+  // A descent knows curved constraints by their tangent planes. While its end, which these do not
+  // hold back, is lower than what is safe, there are more to be found.
+  ProjectionResult& result = search.result();
+  for (int step = 0;
+       search.is_curved() && result.status == ProjectionStatus::converged &&
+       search.present().objective - descent_.objective() > kCurvedGap * search.present().objective;
+       ++step) {
+    if (step == kMostCuttingSteps) {
+      result.status = ProjectionStatus::alternation_limit;
+      break;
+    }
     descend(search);
   }
 }

@@ -21,9 +21,9 @@ constexpr double kLastShare = 0.25;          // the gap of the last weight, of t
 constexpr double kShrink = 0.1;              // of the weight from one minimum to the next
 constexpr double kCentred = 0.3;             // Newton's decrement, squared, relative to the weight
 constexpr double kSufficient = 1e-4;         // of the decrease that the slope promises
-constexpr int kHalvings = 50;
+constexpr int kStepHalvings = 50;
 constexpr double kNoise = 1e-14;  // of the merit, relative
-constexpr double kFirstRidge = 1e-4;
+constexpr double kRelativeFirstRidge = 1e-4;
 constexpr double kRidgeGrowth = 8;
 constexpr int kRidges = 40;
 
@@ -241,7 +241,8 @@ bool JointDescent::find_basis_step() {
       cholesky.solveInPlace(numbers);
       return basis_step_.allFinite();
     }
-    ridge = ridge > 0 ? kRidgeGrowth * ridge : std::max(kFirstRidge * unit, ridge_ / kRidgeGrowth);
+    ridge = ridge > 0 ? kRidgeGrowth * ridge
+                      : std::max(kRelativeFirstRidge * unit, ridge_ / kRidgeGrowth);
   }
   return false;
 }
@@ -305,7 +306,7 @@ bool JointDescent::search_line() {
   const double noise = kNoise * std::fabs(merit_);
   const Eigen::MatrixXd basis_step = left_ * basis_step_ * right_.transpose();
   double step = 1;
-  for (int halving = 0; halving < kHalvings; ++halving, step *= 0.5) {
+  for (int halving = 0; halving < kStepHalvings; ++halving, step *= 0.5) {
     trial_ = point_;
     trial_.basis += step * basis_step;
     trial_.coefficients += step * coefficient_steps_;

@@ -49,6 +49,7 @@ bool DualActiveSet::append(int row, const Eigen::Ref<const Eigen::VectorXd>& pro
   return true;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): a Ref is the reference.
 void DualActiveSet::solve(Eigen::Ref<Eigen::VectorXd> residual) const {
   assert(residual.size() == size_);
   const auto upper = factor_.topLeftCorner(size_, size_).triangularView<Eigen::Upper>();

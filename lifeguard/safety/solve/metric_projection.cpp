@@ -1,8 +1,12 @@
 #include "lifeguard/safety/solve/metric_projection.hpp"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
+#include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
+#include "lifeguard/safety/solve/tangents.hpp"
 #include "lifeguard/safety/solve/tightened_tasks.hpp"
 
 namespace lifeguard {
@@ -16,6 +20,7 @@ struct MetricProjection::Workspace {
   Eigen::VectorXd slack;
   Eigen::VectorXd wanted;   // y
   Eigen::VectorXd nearest;  // y'
+  std::vector<GainInequality::Tangent> tangents;
 };
 
 MetricProjection::MetricProjection() : workspace_(std::make_unique<Workspace>()) {}
@@ -27,16 +32,24 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
                                           const Eigen::Ref<const Eigen::VectorXd>& anchor,
                                           const Eigen::MatrixXd& metric, double margin,
                                           Eigen::Ref<Eigen::VectorXd> policy) {
-  if (set.rows() == 0) return CoefficientPath::inside;
-  auto& [solver, memory, factor, rows, limits, slack, wanted, nearest] = *workspace_;
+  if (!set.constrained()) return CoefficientPath::inside;
+  auto& [solver, memory, factor, rows, limits, slack, wanted, nearest, tangents] = *workspace_;
+  const CurvedConstraints curved{set.inequalities(), set.coefficients(), set.limits(),
+                                 set.slack_limit()};
   limits = set.limits();
   limits.noalias() -= set.coefficients() * anchor;
-  const double slack_limit = tightened_slack_limit(limits.norm(), set.slack_limit(), margin);
+  // With matrix inequalities the slack limit is one of the curved constraints.
+  const double slack_limit =
+      curved.exist() ? kInfinity : tightened_slack_limit(limits.norm(), set.slack_limit(), margin);
   limits *= 1 - margin;
   wanted = policy - anchor;
   slack = limits;
   slack.noalias() -= set.coefficients() * wanted;
-  if (slack.minCoeff() >= 0 && slack.norm() <= slack_limit) return CoefficientPath::inside;
+  const bool within_rows = slack.size() == 0 || slack.minCoeff() >= 0;
+  if (within_rows && slack.norm() <= slack_limit &&
+      (!curved.exist() || strictly_safe(set, policy))) {
+    return CoefficientPath::inside;
+  }
   factor = metric;
   const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(factor);
   if (cholesky.info() != Eigen::Success) return CoefficientPath::not_run;
@@ -54,13 +67,48 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
     }
   }
   memory.active_rows.clear();  // what is left of other rounds must not change a bit
-  const CoefficientPath path = solver.solve(rows, limits, slack_limit, wanted, memory, nearest);
-  for (Eigen::Index start = 0; start < wanted.size(); start += width) {
-    auto block = nearest.segment(start, width);
-    lower.transpose().solveInPlace(block);
+  CoefficientPath path = CoefficientPath::inside;
+  const auto solve = [&] {
+    nearest.resize(wanted.size());
+    path = solver.solve(rows, limits, slack_limit, wanted, memory, nearest);
+    for (Eigen::Index start = 0; start < wanted.size(); start += width) {
+      auto block = nearest.segment(start, width);
+      lower.transpose().solveInPlace(block);
+    }
+  };
+  if (within_rows && curved.exist()) {
+    nearest = policy - anchor;
+  } else {
+    solve();
   }
   policy = anchor + nearest;
-  return path;
+  if (!curved.exist()) return path;
+
+  double ratio = curved.largest_ratio(policy);
+  for (int step = 0; step < kMostCuttingSteps && ratio > 1 + kRatioTolerance; ++step) {
+    tangents.clear();
+    curved.add_tangents(policy, 1, tangents);
+    Eigen::Index row = rows.rows();
+    rows.conservativeResize(row + static_cast<Eigen::Index>(tangents.size()), Eigen::NoChange);
+    limits.conservativeResize(rows.rows());
+    for (const GainInequality::Tangent& tangent : tangents) {
+      rows.row(row) = tangent.row.transpose();
+      for (Eigen::Index start = 0; start < wanted.size(); start += width) {
+        auto block = rows.row(row).segment(start, width);
+        lower.transpose().solveInPlace<Eigen::OnTheRight>(block);
+      }
+      limits(row++) = (1 - margin) * std::max(0.0, tangent.bound - tangent.row.dot(anchor));
+    }
+    solve();
+    policy = anchor + nearest;
+    if (path == CoefficientPath::scaled) break;
+    ratio = curved.largest_ratio(policy);
+  }
+  // What is left over is taken back towards the anchor.
+  const double scale =
+      convex_scale(curved.largest_ratio(anchor), curved.largest_ratio(policy), 1 - margin);
+  if (scale < 1) policy = anchor + scale * nearest;
+  return path == CoefficientPath::inside ? CoefficientPath::rows : path;
 }
 
 }  // namespace lifeguard

@@ -35,6 +35,7 @@ struct ProjectionSettings {
   /// Whether mode none keeps p and q all the same.
   bool none_limits_spectrum = false;
 
+  /// Describes each setting: name, rule, unit, meaning.
   void visit(SettingVisitor& visitor);
   /// Also what no single setting can tell: p < q.
   void validate() const;

@@ -2,6 +2,7 @@
 
 namespace lifeguard {
 
+/// How a projection ended, and what is known of its point.
 enum class ProjectionStatus {
   not_run,
   converged,          // verified; another alternation would hardly lower the objective, and with
@@ -15,6 +16,7 @@ enum class ProjectionStatus {
   not_checked,    // mode none: the tasks are not verified, the spectrum only if asked for
 };
 
+/// In words.
 const char* to_string(ProjectionStatus status);
 
 /// Which part of the L-step's cascade gave the basis.

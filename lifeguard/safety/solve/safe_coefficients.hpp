@@ -1,6 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <vector>
 
 #include "lifeguard/core/deadline.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
@@ -11,9 +13,9 @@
 
 namespace lifeguard {
 
-/// The S-step of one task whose answer is verified: solved; solved once more with room where
-/// rounding errors exceed the margin; and scaled towards 0, where the anchor is, if it is still not
-/// accepted.
+/// The S-step of one task whose answer is verified: solved; where curved constraints are violated,
+/// cut and solved again; solved once more with room where rounding errors exceed the margin; and
+/// scaled towards 0, where the anchor is, if it is still not accepted.
 class SafeCoefficients {
  public:
   /// Solver steps fail from then on.
@@ -28,9 +30,9 @@ class SafeCoefficients {
     long iterations = 0;
   };
   /// The verified s nearest to `target`. `coefficients` comes in as a guess, for speed only.
-  Answer solve(const ProjectionTask& task, const TightenedTask& tightened,
-               const Eigen::Ref<const Eigen::VectorXd>& target, ProjectionFault fault,
-               Eigen::Ref<Eigen::VectorXd> coefficients);
+  Answer solve(const std::vector<ProjectionTask>& tasks, TightenedTasks& tightened,
+               std::size_t task, const Eigen::Ref<const Eigen::VectorXd>& target,
+               ProjectionFault fault, Eigen::Ref<Eigen::VectorXd> coefficients);
 
   TaskMargin margin(const ProjectionTask& task,
                     const Eigen::Ref<const Eigen::VectorXd>& coefficients) {
@@ -38,8 +40,13 @@ class SafeCoefficients {
   }
 
  private:
+  Answer solve_rows(const ProjectionTask& task, const TightenedTask& tightened,
+                    const Eigen::Ref<const Eigen::VectorXd>& target, ProjectionFault fault,
+                    Eigen::Ref<Eigen::VectorXd> coefficients);
   bool make_room(const ProjectionTask& task, const TightenedTask& tightened, double reach);
   double retract(const ProjectionTask& task, Eigen::Ref<Eigen::VectorXd> coefficients);
+  double longest_safe_scale(const ProjectionTask& task,
+                            const Eigen::Ref<const Eigen::VectorXd>& coefficients);
 
   const Eigen::MatrixXd* basis_ = nullptr;
   double basis_length_ = 0;

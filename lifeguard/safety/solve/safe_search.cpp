@@ -90,6 +90,11 @@ bool SafeSearch::target_is_finite() const {
   return target_->basis.allFinite() && target_->coefficients.allFinite();
 }
 
+bool SafeSearch::is_curved() const {
+  return std::any_of(problem_->tasks.begin(), problem_->tasks.end(),
+                     [](const ProjectionTask& task) { return !task.inequalities().empty(); });
+}
+
 double SafeSearch::objective(const Knowledge& knowledge) const {
   return settings_.mu1 * (knowledge.coefficients - target_->coefficients).squaredNorm() +
          settings_.mu2 * (knowledge.basis - target_->basis).squaredNorm();
@@ -127,7 +132,7 @@ void SafeSearch::fit_task(std::size_t task, const Eigen::Ref<const Eigen::Vector
                           ProjectionPoint& point) {
   const ProjectionFault fault = this->fault(ProjectionStage::coefficient_step);
   const SafeCoefficients::Answer answer =
-      coefficients_.solve(problem_->tasks[task], tightened_[task], target, fault,
+      coefficients_.solve(problem_->tasks, tightened_, task, target, fault,
                           point.knowledge.coefficients.col(static_cast<Eigen::Index>(task)));
   result_.coefficient_iterations += answer.iterations;
   result_.coefficient_paths.inside += answer.path == CoefficientPath::inside;

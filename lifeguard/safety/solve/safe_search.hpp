@@ -49,6 +49,8 @@ class SafeSearch {
   /// kept_last, when the target is nothing to go to.
   bool start_from_last();
   bool target_is_finite() const;
+  /// Whether a task has matrix inequalities.
+  bool is_curved() const;
 
   /// The S-steps of all tasks for the point's basis, verified, and the objective there. False when
   /// the basis itself cannot be verified.

@@ -22,18 +22,22 @@ struct FirstPolicy {
 };
 
 /// What a configuration and a seed stand for: a pure function of both.
-struct Setting {
+struct DrawnTasks {
+  /// The machines as they are. With a closed loop each is known up to a tolerance: its parameters
+  /// are drawn within it, and it starts in the guaranteed part of its start box.
   std::vector<Task> tasks;
   std::vector<SafeSet> safe_sets;  // one for each task; without rows if there are no constraints
   Eigen::VectorXd start;           // the first policy of every task, as the configuration says
   std::vector<FirstPolicy> first;  // of the safe learner, one for each task
 
   int parameters() const { return static_cast<int>(start.size()); }
-  bool constrained() const { return !safe_sets.empty() && safe_sets[0].rows() > 0; }
+  /// Bounds on |x - goal| of a task: of its closed loop, else what its failure bounds leave.
+  Eigen::VectorXd state_limits(int task) const;
+  bool constrained() const { return !safe_sets.empty() && safe_sets[0].constrained(); }
 };
 
 /// `work` is told of and asked after each task.
-Setting draw_setting(const ExperimentConfig& config, const LongWork& work = {});
+DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work = {});
 
 /// Streams of seeds that one run derives from its own.
 enum class SeedOf : std::uint64_t {
@@ -41,7 +45,8 @@ enum class SeedOf : std::uint64_t {
   evaluation = 2,
   schedule = 3,
   best_policy = 4,
-  cross_validation = 5
+  cross_validation = 5,
+  machine = 6
 };
 std::uint64_t run_seed(int seed, SeedOf use, std::uint64_t index = 0);
 std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t index = 0);
@@ -53,8 +58,8 @@ int scheduled_task(const ExperimentConfig& config, long round);
 long next_evaluation(const ExperimentConfig& config, long round);
 
 /// The method that the configuration names (variants resolved), with no tasks yet, and with all
-/// tasks of the setting. Methods without constraints start from the same policies.
-std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting,
+/// drawn tasks. Methods without constraints start from the same policies.
+std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const DrawnTasks& drawn,
                                             const LongWork& work = {});
 
 /// The method behind the configuration's label, which may be a variant.
@@ -64,7 +69,7 @@ std::string base_method(const ExperimentConfig& config);
 int batch_size(const ExperimentConfig& config);
 
 /// What to tell a user whose first policies were replaced; empty if none was.
-std::string replaced_first_policies(const Setting& setting);
+std::string replaced_first_policies(const DrawnTasks& drawn);
 
 /// The noise-free cost of a policy from the run's fixed start states.
 double evaluation_cost(const ExperimentConfig& config, const Task& task,

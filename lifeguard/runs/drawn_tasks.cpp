@@ -1,4 +1,4 @@
-#include "lifeguard/runs/setting.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/cross_validation.hpp"
 #include "lifeguard/lifelong/method.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -26,16 +27,37 @@ double start_share(const ExperimentConfig& config) {
   return describe(config.family.nominal).start_share;
 }
 
+/// The machine that is known as `known`: its parameters lie within their tolerance.
+Task actual_machine(const ExperimentConfig& config, const Task& known, std::uint64_t index) {
+  Task machine = known;
+  const CounterRandom random(run_seed(config, SeedOf::machine), RandomStream::parameters, index);
+  std::uint32_t n = 0;
+  for (const ParameterRange& range : tolerances_of(config, known)) {
+    set_parameter(machine.system, range.parameter,
+                  std::clamp(random.uniform(n++, range.low, range.high), range.low, range.high));
+  }
+  return machine;
+}
+
 }  // namespace
 
-Setting draw_setting(const ExperimentConfig& config, const LongWork& work) {
-  Setting setting;
+Eigen::VectorXd DrawnTasks::state_limits(int task) const {
+  const auto t = static_cast<std::size_t>(task);
+  for (const auto& closed_loop : safe_sets[t].closed_loops()) {
+    return closed_loop->plant.state_limits;
+  }
+  const TaskSettings& settings = tasks[t].settings;
+  return settings.failure_bounds - settings.goal.cwiseAbs();
+}
+
+DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work) {
+  DrawnTasks drawn;
   for (int t = 0; t < config.tasks; ++t) {
     work.step("drawing tasks", t, config.tasks);
-    setting.tasks.push_back(
+    drawn.tasks.push_back(
         config.family.draw(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(t)));
   }
-  const Task& first = setting.tasks.front();
+  const Task& first = drawn.tasks.front();
   Eigen::MatrixXd gains =
       Eigen::MatrixXd::Zero(first.actions(), feature_count(first, config.features));
   if (const double share = start_share(config); share > 0) {
@@ -43,16 +65,27 @@ Setting draw_setting(const ExperimentConfig& config, const LongWork& work) {
       gains += share / kMeanDraws * lqr_policy_gains(task, config.features);
     }
   }
-  setting.start = parameters_from_gains(gains);
-  for (const Task& task : setting.tasks) {
-    work.step("building safe sets", static_cast<long>(setting.safe_sets.size()), config.tasks);
-    const SafeSet& set = setting.safe_sets.emplace_back(safe_set_of(config, task));
-    FirstPolicy& first_policy = setting.first.emplace_back();
-    first_policy.replaced = why_not_safe(set, setting.start);
+  drawn.start = parameters_from_gains(gains);
+  for (Task& task : drawn.tasks) {
+    const auto index = static_cast<std::uint64_t>(drawn.safe_sets.size());
+    work.step("building safe sets", static_cast<long>(index), config.tasks);
+    const SafeSet& set = drawn.safe_sets.emplace_back(safe_set_of(config, task));
+    FirstPolicy& first_policy = drawn.first.emplace_back();
+    if (!set.closed_loops().empty()) {
+      const ClosedLoop& closed_loop = *set.closed_loops().front();
+      task.settings.start_low = task.settings.goal + closed_loop.start_low;
+      task.settings.start_high = task.settings.goal + closed_loop.start_high;
+      task = actual_machine(config, task, index);
+      if (config.start_lqr_share < 0) {
+        first_policy.parameters = choose_anchor(set).parameters;
+        continue;
+      }
+    }
+    first_policy.replaced = why_not_safe(set, drawn.start);
     first_policy.parameters =
-        first_policy.replaced.empty() ? setting.start : choose_anchor(set).parameters;
+        first_policy.replaced.empty() ? drawn.start : choose_anchor(set).parameters;
   }
-  return setting;
+  return drawn;
 }
 
 std::uint64_t run_seed(int seed, SeedOf use, std::uint64_t index) {
@@ -102,17 +135,17 @@ int batch_size(const ExperimentConfig& config) {
 namespace {
 
 /// The paper's choice of k, over tasks that the run itself does not see; safe as the run is.
-int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
+int cross_validated_k(const ExperimentConfig& config, const DrawnTasks& drawn,
                       const LearnerSettings& settings) {
   constexpr int kHeldOutInTurn = 3;
-  const std::vector<Task> drawn =
+  const std::vector<Task> unseen =
       config.family.draw_many(run_seed(config, SeedOf::cross_validation), kHeldOutInTurn);
   std::vector<PlayableTask> tasks;
-  for (std::size_t t = 0; t < drawn.size(); ++t) {
+  for (std::size_t t = 0; t < unseen.size(); ++t) {
     PlayableTask task;
-    task.anchor = setting.start;
-    task.sigma = drawn[t].settings.sigma;
-    if (setting.constrained()) task.safe_set = safe_set_of(config, drawn[t]);
+    task.anchor = drawn.start;
+    task.sigma = unseen[t].settings.sigma;
+    if (drawn.constrained()) task.safe_set = safe_set_of(config, unseen[t]);
     task.play = [&, t](const GaussianPolicy& policy, int round, Trajectories& out) {
       RolloutSettings rollouts;
       rollouts.trajectories = config.trajectories;
@@ -120,46 +153,46 @@ int cross_validated_k(const ExperimentConfig& config, const Setting& setting,
       rollouts.features = config.features;
       rollouts.seed = derive_seed(run_seed(config, SeedOf::cross_validation, t + 1),
                                   static_cast<std::uint64_t>(round));
-      rollout(drawn[t], policy, rollouts, out);
+      rollout(unseen[t], policy, rollouts, out);
     };
     tasks.push_back(std::move(task));
   }
   CrossValidationSettings validation;
-  for (int k = setting.parameters(); k >= 1; k /= 2) validation.basis_sizes.push_back(k);
-  const Task& first = drawn.front();
+  for (int k = drawn.parameters(); k >= 1; k /= 2) validation.basis_sizes.push_back(k);
+  const Task& first = unseen.front();
   return cross_validate_basis_size(feature_count(first, config.features), first.actions(), settings,
                                    tasks, validation)
       .basis_size;
 }
 
 /// The task as a safe learner is told of it.
-Learner::NewTask new_task(const ExperimentConfig& config, const Setting& setting, std::size_t t) {
-  const Task& task = setting.tasks[t];
-  if (!setting.constrained()) {
-    return {task.name, SafeSet(setting.parameters()), task.settings.sigma, setting.start};
+Learner::NewTask new_task(const ExperimentConfig& config, const DrawnTasks& drawn, std::size_t t) {
+  const Task& task = drawn.tasks[t];
+  if (!drawn.constrained()) {
+    return {task.name, SafeSet(drawn.parameters()), task.settings.sigma, drawn.start};
   }
-  const FirstPolicy& first_policy = setting.first[t];
+  const FirstPolicy& first_policy = drawn.first[t];
   // A share that somebody asked for is kept or refused.
   require(config.start_lqr_share < 0 || first_policy.replaced.empty(), "experiment.start_lqr_share",
           config.start_lqr_share,
           fmt::format("must give strictly safe first policies; that of {} {}", task.name,
                       first_policy.replaced));
-  Learner::NewTask added{task.name, setting.safe_sets[t], task.settings.sigma};
+  Learner::NewTask added{task.name, drawn.safe_sets[t], task.settings.sigma};
   if (first_policy.parameters.size() > 0) added.anchor = first_policy.parameters;
   return added;
 }
 
 /// In batches that grow with the number of known tasks, since each is proven together with all
 /// before it; and small enough to ask in between whether to stop.
-void add_tasks(const ExperimentConfig& config, const Setting& setting, Learner& learner,
+void add_tasks(const ExperimentConfig& config, const DrawnTasks& drawn, Learner& learner,
                const LongWork& work) {
   constexpr std::size_t kFirstBatch = 100;
   constexpr std::size_t kGrowth = 10;
-  const std::size_t count = setting.tasks.size();
+  const std::size_t count = drawn.tasks.size();
   std::vector<Learner::NewTask> batch;
   for (std::size_t t = 0; t < count; ++t) {
     work.step("setting up the learner", static_cast<long>(t), config.tasks);
-    batch.push_back(new_task(config, setting, t));
+    batch.push_back(new_task(config, drawn, t));
     if (t + 1 < count && batch.size() < std::max(kFirstBatch, t / kGrowth)) continue;
     learner.add_tasks(batch);
     batch.clear();
@@ -168,45 +201,49 @@ void add_tasks(const ExperimentConfig& config, const Setting& setting, Learner& 
 
 }  // namespace
 
-std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const Setting& setting,
+std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const DrawnTasks& drawn,
                                             const LongWork& work) {
   Methods methods = config.settings;
   const std::string method = base_method(config);
   LearnerSettings& settings = std::get<LearnerSettings>(methods);
   if (method == LearnerSettings::kMethod && settings.cross_validate_k) {
-    settings.k = cross_validated_k(config, setting, settings);
+    settings.k = cross_validated_k(config, drawn, settings);
   }
-  const Task& first = setting.tasks.front();
+  const Task& first = drawn.tasks.front();
   std::unique_ptr<PolicyLearner> learner =
       make_learner(methods, method, feature_count(first, config.features), first.actions());
   // No constraints at all are not unbounded ones.
   auto* safe = dynamic_cast<Learner*>(learner.get());
-  if (safe != nullptr && (setting.constrained() || !settings.require_bounded_sets)) {
-    add_tasks(config, setting, *safe, work);
+  if (safe != nullptr && (drawn.constrained() || !settings.require_bounded_sets)) {
+    add_tasks(config, drawn, *safe, work);
     return learner;
   }
-  for (std::size_t t = 0; t < setting.tasks.size(); ++t) {
-    const Task& task = setting.tasks[t];
+  for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
+    const Task& task = drawn.tasks[t];
     work.step("setting up the learner", static_cast<long>(t), config.tasks);
-    learner->add_task(task.name, setting.start, task.settings.sigma);
+    // All methods begin alike; with a closed loop, with the controllers that came with it.
+    const bool with_controller =
+        !drawn.safe_sets[t].closed_loops().empty() && drawn.first[t].parameters.size() > 0;
+    learner->add_task(task.name, with_controller ? drawn.first[t].parameters : drawn.start,
+                      task.settings.sigma);
   }
   return learner;
 }
 
-std::string replaced_first_policies(const Setting& setting) {
+std::string replaced_first_policies(const DrawnTasks& drawn) {
   std::size_t count = 0;
   std::string example;
-  for (std::size_t t = 0; t < setting.first.size(); ++t) {
-    if (setting.first[t].replaced.empty()) continue;
+  for (std::size_t t = 0; t < drawn.first.size(); ++t) {
+    if (drawn.first[t].replaced.empty()) continue;
     if (count++ == 0) {
-      example = fmt::format("that of {} {}", setting.tasks[t].name, setting.first[t].replaced);
+      example = fmt::format("that of {} {}", drawn.tasks[t].name, drawn.first[t].replaced);
     }
   }
   if (count == 0) return "";
   return fmt::format(
       "{} of {} tasks cannot begin with the configuration's first policy: {}; they begin with the "
       "origin, or the centre of their safe set, instead",
-      count, setting.first.size(), example);
+      count, drawn.first.size(), example);
 }
 
 double evaluation_cost(const ExperimentConfig& config, const Task& task,
