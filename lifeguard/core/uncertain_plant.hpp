@@ -20,6 +20,7 @@ enum class PlantStatement {
 /// where (A, B) and δ may change from step to step. Holds while every |x_s| ≤ state_limits_s and
 /// every |w_rᵀ u| ≤ action_limits_r, w_rᵀ the rows of action_directions.
 struct UncertainPlant {
+  /// One linear model of the mixture.
   struct Corner {
     std::string name;
     Eigen::MatrixXd a;  // n × n
@@ -36,6 +37,7 @@ struct UncertainPlant {
   std::vector<std::string> action_limit_names;  // likewise
   PlantStatement statement = PlantStatement::linear;
 
+  /// n, m and c.
   int states() const { return static_cast<int>(corners.front().a.rows()); }
   int actions() const { return static_cast<int>(corners.front().b.cols()); }
   int channels() const { return static_cast<int>(spreads.cols()); }

@@ -61,6 +61,7 @@ class Learner : public PolicyLearner {
     double sigma = 0;
     std::optional<Eigen::VectorXd> anchor = {};
   };
+  /// All of them, or none if one is refused.
   void add_tasks(const std::vector<NewTask>& tasks);
   /// New constraints for a known task; the next policy already obeys. Without an anchor the old one
   /// stays if it is still strictly safe, else one is chosen as in add_task. Throws as add_task

@@ -97,6 +97,7 @@ class PolicyLearner {
     std::vector<TaskState> tasks;
     long rounds;
   };
+  /// Writes, reads without changing anything, and puts back.
   void write_visits(StateWriter& writer, std::string_view title) const;
   SavedVisits read_visits(StateReader& reader, std::string_view title) const;
   void restore_visits(SavedVisits visits);

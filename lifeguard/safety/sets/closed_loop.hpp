@@ -85,9 +85,12 @@ struct ClosedLoop {
   bool operator==(const ClosedLoop& other) const;
 };
 
+/// As text, and back to the same bits.
 void write_closed_loop(StateWriter& writer, const ClosedLoop& closed_loop);
+/// What write_closed_loop wrote; throws InvalidInput for anything else.
 ClosedLoop read_closed_loop(StateReader& reader);
 
+/// Whether make_closed_loop found a set.
 enum class ClosedLoopStatus {
   found,            // verified in doubles, with room for their roundings
   infeasible,       // as far as the solver can tell; the result says what would be feasible
@@ -95,8 +98,10 @@ enum class ClosedLoopStatus {
   deadline_passed,  // nothing is known
 };
 
+/// In words.
 const char* to_string(ClosedLoopStatus status);
 
+/// What make_closed_loop found, or what stands in its way.
 struct ClosedLoopResult {
   ClosedLoopStatus status = ClosedLoopStatus::solver_failed;
   std::optional<ClosedLoop> closed_loop;

@@ -21,6 +21,7 @@ class GainInequality {
   /// rounding, and its block of the actions is not 0.
   GainInequality(std::string name, Eigen::MatrixXd theta, Eigen::MatrixXd limit);
 
+  /// Its name, n, m, n m, Θ and Q.
   const std::string& name() const { return name_; }
   int features() const { return static_cast<int>(limit_.rows()); }
   int actions() const { return static_cast<int>(theta_.rows() - limit_.rows()); }
