@@ -143,6 +143,11 @@ void info_of_run(const std::string& path, bool json) {
   }
   put("  machines    {} falls, {} limit violations, {} saturations in {} trajectories\n",
       summary.falls, summary.violations, summary.saturations, summary.trajectories);
+  if (summary.exit_probability > 0) {
+    put("  noise       not clipped: may take {:.2g} of the trajectories out of what is "
+        "guaranteed\n",
+        summary.exit_probability);
+  }
   if (summary.fallbacks > 0) {
     put("  fallbacks   {} times the anchor in place of a policy\n", summary.fallbacks);
   }

@@ -16,6 +16,13 @@ double clipped_noise_deviation(double scale, double limit) {
   return scale * std::sqrt(std::fmax(0.0, 1 - outside - 2 * c * density + c * c * outside));
 }
 
+double exceed_probability(double scale, double limit, double draws) {
+  if (scale == 0) return 0;
+  // 1 - (1 - p)^draws, without the cancellation for small p.
+  const double once = std::erfc(limit / scale / std::numbers::sqrt2);
+  return -std::expm1(draws * std::log1p(-once));
+}
+
 double clipped_noise_scale(double deviation, double limit) {
   require(limit > 0, "noise_limit", limit, "must be greater than 0; infinity means none");
   require(deviation >= 0 && deviation < limit, "sigma", deviation,

@@ -16,4 +16,7 @@ double clipped_noise_scale(double deviation, double limit);
 /// The deviation of clip(s z, ±limit).
 double clipped_noise_deviation(double scale, double limit);
 
+/// The probability that at least one of so many independent draws of s z lies outside ±limit.
+double exceed_probability(double scale, double limit, double draws);
+
 }  // namespace lifeguard

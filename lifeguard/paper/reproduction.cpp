@@ -39,6 +39,8 @@ ExperimentConfig figure_configuration(const Figure& figure, const ReproductionOp
     const int rounds = parse_config(text, figure.name + ".toml").rounds;
     overrides = {"experiment.seeds=2", "evaluation.start_states=25", "evaluation.spacing=0.1",
                  fmt::format("experiment.rounds={}", std::min(rounds, 60))};
+    // Each machine has a set of its own to be made.
+    if (figure.kind == FigureKind::machines) overrides.emplace_back("experiment.tasks=3");
   }
   if (options.seeds) overrides.push_back(fmt::format("experiment.seeds={}", *options.seeds));
   return parse_config(text, figure.name + ".toml", overrides);
@@ -82,6 +84,11 @@ const std::vector<Figure>& paper_figures() {
       {"spectrum-mass-spring", FigureKind::spectrum, "Robustness to p and q, simple mass"},
       {"spectrum-cart-pole", FigureKind::spectrum, "Robustness to p and q, cart-pole"},
       {"spectrum-quadrotor", FigureKind::spectrum, "Robustness to p and q, quadrotor"},
+      {"closed-loop-mass", FigureKind::machines, "Closed loops, simple masses to 10 %"},
+      {"closed-loop-cart-pole", FigureKind::machines, "Closed loops, cart-poles to 10 %"},
+      {"closed-loop-cart-pole-20", FigureKind::machines, "Closed loops, cart-poles to 20 %"},
+      {"closed-loop-quadrotor", FigureKind::machines, "Closed loops, quadrotors to 20 %"},
+      {"closed-loop-quadrotors", FigureKind::machines, "Closed loops, one set for all quadrotors"},
   };
   return figures;
 }

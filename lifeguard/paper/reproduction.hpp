@@ -17,6 +17,7 @@ enum class FigureKind {
   path,         // the way of the parameters against the safe region
   until_safe,   // observations until the parameters are safe
   spectrum,     // final cost for several p and q
+  machines,     // what the machines go through while they learn; not in the paper
 };
 
 struct Figure {

@@ -166,6 +166,26 @@ void judge_spectrum(const std::vector<FigureResult>& results, const std::string&
        high / low < 1.1 ? "confirmed" : "not confirmed"});
 }
 
+/// Not of the paper: whose machines fall while they learn.
+void judge_machines(const FigureResult& figure, std::vector<Claim>& claims) {
+  Claim claim{fmt::format("{}: no machine falls, leaves its limits or saturates while ours learns",
+                          figure.figure.title),
+              "(not in the paper)", "falls, violations, saturations: ", ""};
+  bool holds = true;
+  for (const MethodSummary& m : figure.comparison.methods) {
+    claim.measured +=
+        fmt::format("{}{} {}, {}, {}", &m == &figure.comparison.methods.front() ? "" : "; ", m.name,
+                    m.falls, m.violations, m.saturations);
+    if (m.name == "learner" && m.falls + m.violations + m.saturations + m.unsafe_policies > 0) {
+      holds = false;
+    }
+  }
+  claim.measured +=
+      fmt::format("; of {} trajectories each", figure.comparison.methods.front().trajectories);
+  claim.verdict = holds ? "confirmed" : "not confirmed";
+  claims.push_back(std::move(claim));
+}
+
 std::string table(const FigureResult& result) {
   std::string page;
   switch (result.figure.kind) {
@@ -176,6 +196,16 @@ std::string table(const FigureResult& result) {
       for (const MethodSummary& m : result.comparison.methods) {
         page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", m.name,
                             text(m.rounds_to_90_percent), m.never_reached, text(m.mean_cost, 4),
+                            text(m.final_cost, 4), text(m.final_gap_percent));
+      }
+      break;
+    case FigureKind::machines:
+      page +=
+          "| method | unsafe policies | rounds to 90 % | never | final cost | gap to the best % |\n"
+          "|---|---|---|---|---|---|\n";
+      for (const MethodSummary& m : result.comparison.methods) {
+        page += fmt::format("| {} | {} of {} | {} | {} | {} | {} |\n", m.name, m.unsafe_policies,
+                            m.policies_handed_out, text(m.rounds_to_90_percent), m.never_reached,
                             text(m.final_cost, 4), text(m.final_gap_percent));
       }
       break;
@@ -215,6 +245,18 @@ std::string table(const FigureResult& result) {
   return page;
 }
 
+/// What the machines went through while each method learnt.
+std::string incidents(const FigureResult& result) {
+  std::string page =
+      "\n| while learning | falls | limit violations | saturations | trajectories |\n"
+      "|---|---|---|---|---|\n";
+  for (const MethodSummary& m : result.comparison.methods) {
+    page += fmt::format("| {} | {} | {} | {} | {} |\n", m.name, m.falls, m.violations,
+                        m.saturations, m.trajectories);
+  }
+  return page;
+}
+
 }  // namespace
 
 std::vector<Claim> judge_claims(const std::vector<FigureResult>& results) {
@@ -234,6 +276,9 @@ std::vector<Claim> judge_claims(const std::vector<FigureResult>& results) {
   judge_until_safe(results, "until-safe-quadrotor", "1 for ours, 545 PG, 510 PG-ELLA", claims);
   for (const char* name : {"spectrum-mass-spring", "spectrum-cart-pole", "spectrum-quadrotor"}) {
     judge_spectrum(results, name, claims);
+  }
+  for (const FigureResult& result : results) {
+    if (result.figure.kind == FigureKind::machines) judge_machines(result, claims);
   }
   return claims;
 }
@@ -269,8 +314,8 @@ std::string results_page(const std::vector<FigureResult>& results) {
                         claim.verdict);
   }
   for (const FigureResult& result : results) {
-    page += fmt::format("\n## {}\n`configs/paper/{}.toml`, {} rounds.\n\n{}", result.figure.title,
-                        result.figure.name, result.config.rounds, table(result));
+    page += fmt::format("\n## {}\n`configs/paper/{}.toml`, {} rounds.\n\n{}{}", result.figure.title,
+                        result.figure.name, result.config.rounds, table(result), incidents(result));
   }
   return page;
 }

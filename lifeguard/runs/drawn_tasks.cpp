@@ -50,6 +50,17 @@ Eigen::VectorXd DrawnTasks::state_limits(int task) const {
   return settings.failure_bounds - settings.goal.cwiseAbs();
 }
 
+Eigen::VectorXd start_policy(const ExperimentConfig& config, const Task& task) {
+  Eigen::MatrixXd gains =
+      Eigen::MatrixXd::Zero(task.actions(), feature_count(task, config.features));
+  if (const double share = start_share(config); share > 0) {
+    for (const Task& drawn : config.family.draw_many(kMeanSeed, kMeanDraws)) {
+      gains += share / kMeanDraws * lqr_policy_gains(drawn, config.features);
+    }
+  }
+  return parameters_from_gains(gains);
+}
+
 DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work) {
   DrawnTasks drawn;
   for (int t = 0; t < config.tasks; ++t) {
@@ -57,15 +68,7 @@ DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work) {
     drawn.tasks.push_back(
         config.family.draw(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(t)));
   }
-  const Task& first = drawn.tasks.front();
-  Eigen::MatrixXd gains =
-      Eigen::MatrixXd::Zero(first.actions(), feature_count(first, config.features));
-  if (const double share = start_share(config); share > 0) {
-    for (const Task& task : config.family.draw_many(kMeanSeed, kMeanDraws)) {
-      gains += share / kMeanDraws * lqr_policy_gains(task, config.features);
-    }
-  }
-  drawn.start = parameters_from_gains(gains);
+  drawn.start = start_policy(config, drawn.tasks.front());
   for (Task& task : drawn.tasks) {
     const auto index = static_cast<std::uint64_t>(drawn.safe_sets.size());
     work.step("building safe sets", static_cast<long>(index), config.tasks);

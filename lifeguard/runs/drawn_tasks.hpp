@@ -39,6 +39,10 @@ struct DrawnTasks {
 /// `work` is told of and asked after each task.
 DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work = {});
 
+/// The first policy of every task of which nothing else is known: the configuration's share of the
+/// family's mean LQR gains.
+Eigen::VectorXd start_policy(const ExperimentConfig& config, const Task& task);
+
 /// Streams of seeds that one run derives from its own.
 enum class SeedOf : std::uint64_t {
   round = 1,

@@ -33,9 +33,12 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 Run::Run(const ExperimentConfig& config, LongWork work)
+    : Run(config, draw_tasks(config, work), work) {}
+
+Run::Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work)
     : config_(config),
       work_(std::move(work)),
-      drawn_(draw_tasks(config, work_)),
+      drawn_(std::move(drawn)),
       learner_(make_learner(config_, drawn_, work_)) {
   evaluated_costs_.setConstant(config_.tasks, kNaN);
   evaluated_policies_.setConstant(drawn_.parameters(), config_.tasks, kNaN);
@@ -341,8 +344,9 @@ RunStatus resume_run(const std::filesystem::path& path, const RunOptions& option
   }
   RunWriter writer = RunWriter::open(path);
   // Read now that no other process can go on with it.
-  const std::optional<RunState> state = RunReader(path).state();
-  Run run(config, options.work);
+  const RunReader reader(path);
+  const std::optional<RunState> state = reader.state();
+  Run run(config, drawn_tasks_of(config, reader.description()), options.work);
   if (!state) {  // killed between the file's creation and its first commit
     writer.add(run.evaluate_now());
     writer.commit(run.stored_state());

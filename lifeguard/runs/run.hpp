@@ -28,6 +28,8 @@ class Run {
   /// the run is set up and wherever a round takes long; then each of these throws Stopped, and the
   /// run is not to be used any more.
   explicit Run(const ExperimentConfig& config, LongWork work = {});
+  /// With tasks that were drawn before.
+  Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work = {});
 
   /// What is played, with what, and how far.
   const ExperimentConfig& config() const { return config_; }

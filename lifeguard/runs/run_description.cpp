@@ -56,16 +56,15 @@ StoredSafeSet stored_safe_set(const SafeSet& set) {
   return stored;
 }
 
-std::string hash_of(const SafeSet& set) {
+/// Of everything that is stored of a set, so that only sets that are equal in all of it are stored
+/// once.
+std::string hash_of(const StoredSafeSet& stored) {
   Fingerprint hash;
-  hash.add(set.coefficients());
-  hash.add(set.limits());
-  hash.add(set.slack_limit());
-  for (const std::string& name : set.names()) hash.add(std::string_view(name));
-  for (const GainInequality& inequality : set.inequalities()) {
-    hash.add(inequality.theta());
-    hash.add(inequality.limit());
-  }
+  hash.add(stored.coefficients);
+  hash.add(stored.limits);
+  hash.add(std::string_view(stored.names));
+  hash.add(stored.slack_limit);
+  hash.add(std::string_view(stored.inequalities));
   return hash.hex();
 }
 
@@ -116,10 +115,10 @@ RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
     StoredTask& task = description.tasks.emplace_back(stored_task(drawn.tasks[t], system));
     task.task = static_cast<int>(t);
     task.first_policy = first_policies.col(static_cast<long>(t));
-    const SafeSet& set = drawn.safe_sets[t];
+    StoredSafeSet set = stored_safe_set(drawn.safe_sets[t]);
     const auto next = static_cast<long>(description.safe_sets.size());
     const auto [place, is_new] = known.emplace(hash_of(set), next);
-    if (is_new) description.safe_sets.emplace_back(stored_safe_set(set)).safe_set = next;
+    if (is_new) description.safe_sets.emplace_back(std::move(set)).safe_set = next;
     task.safe_set = place->second;
   }
   for (const auto& [key, value] : effective_values(config)) {
@@ -169,6 +168,24 @@ SafeSet safe_set_of(const StoredSafeSet& stored, int parameters) {
   std::istringstream inequalities(stored.inequalities);
   StateReader reader(inequalities);
   return read_inequalities(reader, set);
+}
+
+DrawnTasks drawn_tasks_of(const ExperimentConfig& config, const RunDescription& description) {
+  DrawnTasks drawn;
+  for (const StoredTask& stored : description.tasks) drawn.tasks.push_back(task_of(stored));
+  require(!drawn.tasks.empty(), "tasks", 0.0, "must be at least 1");
+  drawn.start = start_policy(config, drawn.tasks.front());
+  std::vector<SafeSet> sets;
+  for (const StoredSafeSet& stored : description.safe_sets) {
+    sets.push_back(safe_set_of(stored, drawn.parameters()));
+  }
+  for (const StoredTask& stored : description.tasks) {
+    require(stored.safe_set >= 0 && stored.safe_set < static_cast<long>(sets.size()), "safe_set",
+            static_cast<double>(stored.safe_set), "must be one that is stored");
+    drawn.safe_sets.push_back(sets[static_cast<std::size_t>(stored.safe_set)]);
+    drawn.first.push_back({stored.first_policy, ""});
+  }
+  return drawn;
 }
 
 }  // namespace lifeguard

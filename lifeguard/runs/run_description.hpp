@@ -22,4 +22,7 @@ RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
 Task task_of(const StoredTask& stored);
 SafeSet safe_set_of(const StoredSafeSet& stored, int parameters);
 
+/// What describe() was told of, as it stands in a file: nothing is drawn or solved again.
+DrawnTasks drawn_tasks_of(const ExperimentConfig& config, const RunDescription& description);
+
 }  // namespace lifeguard

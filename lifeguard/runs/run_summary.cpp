@@ -11,6 +11,7 @@
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/trajectories/incidents.hpp"
 
 namespace lifeguard {
 namespace {
@@ -19,8 +20,15 @@ namespace {
 class Summariser {
  public:
   using SafeSetOf = std::function<const SafeSet&(int)>;
-  Summariser(const StoredExperiment& experiment, SafeSetOf safe_set)
+  Summariser(const StoredExperiment& experiment, const std::vector<Task>& tasks, SafeSetOf safe_set)
       : safe_set_(std::move(safe_set)) {
+    for (int t = 0; t < experiment.tasks; ++t) {
+      for (const auto& closed_loop : safe_set_(t).closed_loops()) {
+        summary_.exit_probability = std::fmax(
+            summary_.exit_probability,
+            exit_probability(tasks[static_cast<std::size_t>(t)], *closed_loop, experiment.steps));
+      }
+    }
     summary_.experiment = experiment.name;
     summary_.label = experiment.method;
     summary_.seed = experiment.seed;
@@ -131,7 +139,7 @@ double RunSummary::rounds_to(double level) const {
 }
 
 RunSummary summarise(const RunView& run) {
-  Summariser summariser(run.header.experiment,
+  Summariser summariser(run.header.experiment, run.tasks,
                         [&](int task) -> const SafeSet& { return run.safe_set(task); });
   for (const StoredEvaluation& evaluation : run.evaluations) summariser.add(evaluation);
   for (const StoredRound& round : run.rounds) summariser.add(round);
@@ -147,7 +155,7 @@ RunSummary play_in_memory(const ExperimentConfig& config,
   ExperimentConfig without_regret = config;
   without_regret.regret = false;  // nobody reads it here
   Run run(without_regret, work);
-  Summariser summariser(experiment_of(config), [&](int task) -> const SafeSet& {
+  Summariser summariser(experiment_of(config), run.drawn().tasks, [&](int task) -> const SafeSet& {
     return run.drawn().safe_sets[static_cast<std::size_t>(task)];
   });
   summariser.add(run.evaluate_now());
@@ -178,7 +186,8 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   json["violations"] = s.violations;
   json["saturations"] = s.saturations;
   json["trajectories"] = s.trajectories;
-  json["worst_margin"] = s.worst_margin;  // null without constraints
+  json["exit_probability"] = s.exit_probability;  // null without closed loops
+  json["worst_margin"] = s.worst_margin;          // null without constraints
   if (!s.regret.empty()) {
     json["surrogate_regret"] = s.regret.back().surrogate;
     json["true_cost_regret"] = s.regret.back().true_cost;

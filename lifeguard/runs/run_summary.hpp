@@ -34,6 +34,9 @@ struct RunSummary {
   long violations = 0;
   long saturations = 0;
   long trajectories = 0;
+  /// Of closed loops: the share of trajectories, of the worst task, that noise may take out of what
+  /// is guaranteed; 0 where it is clipped, NaN without closed loops.
+  double exit_probability = kNaN;
   /// Observations of a task until its played policy was safe for good, mean over the
   /// tasks that ended safe; NaN if none did.
   double observations_until_safe = kNaN;

@@ -261,9 +261,18 @@ ClosedLoopTask read_closed_loop(TableReader& reader, const SafeSetContext& conte
   settings.least_start_share = reader.number("start_share", 1.0);
   settings.start_low = machine.settings.start_low - machine.settings.goal;
   settings.start_high = machine.settings.start_high - machine.settings.goal;
-  const double noise = machine.settings.noise_limit;
+  double noise = machine.settings.noise_limit;
+  if (reader.find("certified_noise") != nullptr) {
+    const double certified = reader.number("certified_noise");
+    require(certified > 0 && std::isfinite(certified), joined(reader.path(), "certified_noise"),
+            certified, "must be greater than 0 and finite");
+    require(certified < noise, joined(reader.path(), "certified_noise"), certified,
+            fmt::format("must be less than family.settings.noise_limit = {}", noise));
+    noise = certified;
+  }
   require(machine.settings.sigma == 0 || std::isfinite(noise), "family.settings.noise_limit", noise,
-          "must be finite with a closed loop: noise without a limit leaves every region some day");
+          "must be finite with a closed loop, since noise without a limit leaves every region some "
+          "day; or give safe_set.closed_loop.certified_noise, and be told how often");
   settings.noise_limits =
       Eigen::VectorXd::Constant(context.actions, std::isfinite(noise) ? noise : 0);
   if (reader.find("first_lqr_share") != nullptr) {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/clipped_noise.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 
 namespace lifeguard {
 
@@ -43,6 +45,18 @@ Incidents count_incidents(const Task& task, const Eigen::VectorXd& state_limits,
     found.saturations += action_excess[i] > 0 ? 1 : 0;
   }
   return found;
+}
+
+double exit_probability(const Task& task, const ClosedLoop& closed_loop, int steps) {
+  const TaskSettings& settings = task.settings;
+  // Draws of all actions are independent: none exceeds its limit with the product of chances.
+  double inside = 1;
+  for (const double limit : closed_loop.noise_limits) {
+    if (settings.noise_limit <= limit) continue;
+    const double scale = clipped_noise_scale(settings.sigma, settings.noise_limit);
+    inside *= 1 - exceed_probability(scale, limit, steps);
+  }
+  return 1 - inside;
 }
 
 }  // namespace lifeguard

@@ -13,6 +13,8 @@
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
@@ -74,7 +76,9 @@ TEST(ClosedLoopConfig, SaysWhatIsWrong) {
   EXPECT_THAT(refusal({"safe_set.closed_loop.settling_seconds=3"}), HasSubstr("given twice"));
   // A first controller that is not proven is refused with numbers, not replaced.
   EXPECT_THAT(refusal({"safe_set.closed_loop.first_lqr_share=0.01"}),
-              HasSubstr("must be feasible"));
+              HasSubstr("it is the anchor that cannot be proven"));
+  EXPECT_THAT(refusal({"safe_set.closed_loop.certified_noise=0.2"}),
+              HasSubstr("must be less than family.settings.noise_limit = 0.1"));
   // What would be feasible.
   EXPECT_THAT(refusal({"family.settings.noise_limit=10"}), HasSubstr("of the noise would do"));
 }
@@ -178,6 +182,66 @@ TEST_F(ClosedLoopRuns, ExportedControllersCarryTheirRegion) {
 }
 
 // A state column can be changed in a file together with its checksum: the proof is what finds it.
+// Noise that is not clipped leaves what is guaranteed some day: how often is said, and true.
+TEST_F(ClosedLoopRuns, UnclippedNoiseComesWithItsExitProbability) {
+  const ExperimentConfig clipped = cart_poles();
+  const DrawnTasks drawn = draw_tasks(clipped);
+  const ClosedLoop& loop = *drawn.safe_sets[0].closed_loops().front();
+  EXPECT_EQ(exit_probability(drawn.tasks[0], loop, clipped.steps), 0);
+
+  const ExperimentConfig unclipped =
+      cart_poles({"family.settings.noise_limit=inf", "family.settings.sigma=0.04",
+                  "safe_set.closed_loop.certified_noise=0.1", "experiment.rounds=2"});
+  const auto file = path("unclipped.run");
+  start_run(unclipped, file, {});
+  const RunView view(file);
+  const double probability = summarise(view).exit_probability;
+  // 2 Φ(-2.5) = 0.012419 a step.
+  EXPECT_NEAR(probability, 1 - std::pow(1 - 0.0124193, unclipped.steps), 1e-4);
+
+  // As many trajectories exceed the limit as it says.
+  RolloutSettings rollouts;
+  rollouts.trajectories = 20000;
+  rollouts.steps = 20;
+  const Task& task = view.tasks[0];
+  const GaussianPolicy policy = GaussianPolicy::from_parameters(view.policies.col(0), 1, 0.04);
+  Trajectories batch;
+  rollout(task, policy, rollouts, batch);
+  int outside = 0;
+  for (int i = 0; i < batch.count(); ++i) {
+    bool left = false;
+    for (int m = 0; m < batch.steps(); ++m) {
+      double mean = 0;
+      for (int f = 0; f < 4; ++f) mean += policy.gains()(0, f) * batch.feature_row(m, f)[i];
+      left = left || std::abs(batch.action_row(m, 0)[i] - mean) > 0.1;
+    }
+    outside += left ? 1 : 0;
+  }
+  const double expected = exit_probability(task, *view.safe_set(0).closed_loops().front(), 20);
+  EXPECT_NEAR(outside / 20000.0, expected, 4 * std::sqrt(expected / 20000));
+}
+
+// Sets with the same inequalities and another guarantee are not the same.
+TEST(ClosedLoopSafeSet, IsStoredOnceOnlyIfAllOfItIsEqual) {
+  const ExperimentConfig config = cart_poles();
+  DrawnTasks drawn = draw_tasks(config);
+  drawn.safe_sets[1] = drawn.safe_sets[0];
+  ClosedLoop smaller = *drawn.safe_sets[0].closed_loops().front();
+  smaller.start_high *= 0.5;
+  const SafeSet without = SafeSet(drawn.parameters()).with_inequalities(smaller.inequalities());
+  drawn.safe_sets[2] = without.with_meaning(std::make_shared<const ClosedLoop>(smaller));
+  const Eigen::MatrixXd first = Eigen::MatrixXd::Zero(drawn.parameters(), 3);
+  const RunDescription description = describe(config, drawn, first, 4);
+  EXPECT_EQ(description.safe_sets.size(), 2U);
+  EXPECT_EQ(description.tasks[0].safe_set, description.tasks[1].safe_set);
+  const DrawnTasks again = drawn_tasks_of(config, description);
+  for (std::size_t t = 0; t < 3; ++t) {
+    EXPECT_TRUE(again.safe_sets[t] == drawn.safe_sets[t]);
+    EXPECT_TRUE(*again.safe_sets[t].closed_loops().front() ==
+                *drawn.safe_sets[t].closed_loops().front());
+  }
+}
+
 TEST(ClosedLoopSafeSet, IsPartOfTheSavedLearner) {
   const DrawnTasks drawn = draw_tasks(cart_poles());
   const SafeSet& set = drawn.safe_sets[0];

@@ -12,9 +12,6 @@
 
 namespace lifeguard {
 
-class StateReader;
-class StateWriter;
-
 /// Gains that a set must leave room for.
 struct RequiredGains {
   std::string name;
@@ -78,17 +75,12 @@ struct ClosedLoop {
   std::vector<GainInequality> inequalities() const;
   /// Whether a deviation from the goal lies in E, never by rounding alone.
   bool guarantees(const Eigen::VectorXd& deviation) const;
-  /// The largest [I; K]ᵀΘ[I; K] relative to Q over all inequalities, up to rounding: the gains are
-  /// inside if this is at most 1, and 1 - √ of it is the room.
+  /// The largest GainInequality::ratio over all inequalities, up to rounding: the gains are inside
+  /// if it is at most 1, and 1 less it is the room.
   double largest_ratio(const Eigen::MatrixXd& gains) const;
 
   bool operator==(const ClosedLoop& other) const;
 };
-
-/// As text, and back to the same bits.
-void write_closed_loop(StateWriter& writer, const ClosedLoop& closed_loop);
-/// What write_closed_loop wrote; throws InvalidInput for anything else.
-ClosedLoop read_closed_loop(StateReader& reader);
 
 /// Whether make_closed_loop found a set.
 enum class ClosedLoopStatus {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/safety/sets/saved_closed_loop.hpp"
 
 namespace lifeguard {
 namespace {
@@ -44,12 +44,26 @@ void write_safe_set(StateWriter& writer, const SafeSet& set) {
   write_inequalities(writer, set);
 }
 
+void write_inequality(StateWriter& writer, const GainInequality& inequality) {
+  writer.field("inequality", inequality.name());
+  writer.field("theta", inequality.theta());
+  writer.field("limit", inequality.limit());
+}
+
+GainInequality read_inequality(StateReader& reader) {
+  std::string name;
+  Eigen::MatrixXd theta;
+  Eigen::MatrixXd limit;
+  reader.field("inequality", name);
+  reader.field("theta", theta);
+  reader.field("limit", limit);
+  return {std::move(name), std::move(theta), std::move(limit)};
+}
+
 void write_inequalities(StateWriter& writer, const SafeSet& set) {
   writer.field("inequalities", static_cast<int>(set.inequalities().size()));
   for (const GainInequality& inequality : set.inequalities()) {
-    writer.field("inequality", inequality.name());
-    writer.field("theta", inequality.theta());
-    writer.field("limit", inequality.limit());
+    write_inequality(writer, inequality);
   }
   writer.field("closed_loops", static_cast<int>(set.closed_loops().size()));
   for (const auto& closed_loop : set.closed_loops()) write_closed_loop(writer, *closed_loop);
@@ -68,15 +82,7 @@ SafeSet read_inequalities(StateReader& reader, const SafeSet& rows) {
   reader.field("inequalities", count);
   require(count >= 0, "inequalities", count, "must not be negative");
   std::vector<GainInequality> inequalities;
-  for (int i = 0; i < count; ++i) {
-    std::string name;
-    Eigen::MatrixXd theta;
-    Eigen::MatrixXd limit;
-    reader.field("inequality", name);
-    reader.field("theta", theta);
-    reader.field("limit", limit);
-    inequalities.emplace_back(std::move(name), std::move(theta), std::move(limit));
-  }
+  for (int i = 0; i < count; ++i) inequalities.push_back(read_inequality(reader));
   SafeSet set = inequalities.empty() ? rows : rows.with_inequalities(inequalities);
   reader.field("closed_loops", count);
   require(count >= 0, "closed_loops", count, "must not be negative");

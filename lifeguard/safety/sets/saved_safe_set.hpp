@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lifeguard/core/saved_state.hpp"
+#include "lifeguard/safety/sets/gain_inequality.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
@@ -9,7 +10,11 @@ namespace lifeguard {
 void write_safe_set(StateWriter& writer, const SafeSet& set);
 SafeSet read_safe_set(StateReader& reader, int parameters);
 
-/// The matrix inequalities of a set alone, and the set with those that were written.
+/// One of its matrix inequalities.
+void write_inequality(StateWriter& writer, const GainInequality& inequality);
+GainInequality read_inequality(StateReader& reader);
+
+/// All matrix inequalities of a set alone, and the set with those that were written.
 void write_inequalities(StateWriter& writer, const SafeSet& set);
 SafeSet read_inequalities(StateReader& reader, const SafeSet& rows);
 

@@ -11,6 +11,9 @@
 namespace lifeguard {
 namespace {
 
+// The paper's programs take milliseconds.
+constexpr int kMostSecondsOfPaperBasis = 5;
+
 std::vector<CsdpProblem::Entry> identity(int size, double value) {
   std::vector<CsdpProblem::Entry> entries;
   for (int i = 0; i < size; ++i) entries.push_back({i, i, value});
@@ -59,7 +62,7 @@ bool solve_program(const Eigen::MatrixXd& coefficients, const Eigen::MatrixXd& l
   }
   problem.values =
       Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
-  const CsdpSolution solution = solve_with_csdp(problem, deadline);
+  const CsdpSolution solution = solve_with_csdp_apart(problem, deadline, kMostSecondsOfPaperBasis);
   x = solution.primal.front();
   x = (0.5 * (x + x.transpose())).eval() + p * Eigen::MatrixXd::Identity(k, k);
   // 3: solved to reduced accuracy
