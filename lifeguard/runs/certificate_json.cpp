@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/runs/closed_loop_json.hpp"
 
 namespace lifeguard {
 namespace {
@@ -39,10 +40,14 @@ nlohmann::json certificate_to_json(const Certificate& certificate) {
   json["largest_eigenvalue"] = certificate.largest_eigenvalue;
   json["tasks"] = nlohmann::json::array();
   for (const TaskCertificate& task : certificate.tasks) {
-    json["tasks"].push_back({{"worst_row", task.worst_row},
-                             {"worst_row_name", task.worst_row_name},
-                             {"row_margin", task.row_margin},
-                             {"slack_margin", task.slack_margin}});
+    nlohmann::json& entry = json["tasks"].emplace_back();
+    entry = {{"worst_row", task.worst_row},
+             {"worst_row_name", task.worst_row_name},
+             {"row_margin", task.row_margin},
+             {"slack_margin", task.slack_margin}};
+    for (const auto& closed_loop : task.closed_loops) {
+      entry["closed_loops"].push_back(nlohmann::json(closed_loop_json(*closed_loop)));
+    }
   }
   return json;
 }

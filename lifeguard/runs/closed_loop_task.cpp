@@ -9,7 +9,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/safety/prove/closed_loop_checker.hpp"
-#include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/safety/prove/set_fingerprint.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
 namespace lifeguard {
@@ -54,19 +54,7 @@ std::vector<RequiredGains> required_gains(const ClosedLoopTask& task) {
 
 std::string key_of(const UncertainPlant& plant, const ClosedLoopSettings& settings) {
   Fingerprint hash;
-  for (const UncertainPlant::Corner& corner : plant.corners) {
-    hash.add(std::string_view(corner.name));
-    hash.add(corner.a);
-    hash.add(corner.b);
-  }
-  hash.add(plant.spreads);
-  hash.add(plant.state_factors);
-  hash.add(plant.action_factors);
-  hash.add(plant.state_limits);
-  hash.add(plant.action_directions);
-  hash.add(plant.action_limits);
-  for (const std::string& name : plant.action_limit_names) hash.add(std::string_view(name));
-  hash.add(plant.statement == PlantStatement::linear ? 0.0 : 1.0);
+  add_plant(hash, plant);
   hash.add(settings.decay);
   hash.add(settings.start_low);
   hash.add(settings.start_high);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/closed_loop_json.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/version.hpp"
@@ -111,46 +112,6 @@ HeaderText header_text(const ExportedPolicy& p) {
   text.feature = "f[i]";
   text.size = "kFeatures";
   return text;
-}
-
-nlohmann::ordered_json matrix_json(const Eigen::MatrixXd& matrix) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    rows.push_back(list(Eigen::VectorXd(matrix.row(i))));
-  }
-  return rows;
-}
-
-const char* statement_text(const ClosedLoop& closed_loop) {
-  return closed_loop.plant.statement == PlantStatement::nonlinear ? "nonlinear" : "linear";
-}
-
-nlohmann::ordered_json closed_loop_json(const ClosedLoop& closed_loop) {
-  nlohmann::ordered_json json;
-  json["statement"] = statement_text(closed_loop);
-  json["decay"] = closed_loop.decay;
-  json["p"] = matrix_json(closed_loop.p);
-  json["start_low"] = list(closed_loop.start_low);
-  json["start_high"] = list(closed_loop.start_high);
-  json["start_share"] = closed_loop.start_share;
-  json["noise_limits"] = list(closed_loop.noise_limits);
-  json["state_limits"] = list(closed_loop.plant.state_limits);
-  json["action_limits"] = nlohmann::ordered_json::array();
-  for (Eigen::Index i = 0; i < closed_loop.plant.action_limits.size(); ++i) {
-    json["action_limits"].push_back(
-        {{"name", closed_loop.plant.action_limit_names[static_cast<std::size_t>(i)]},
-         {"direction", list(Eigen::VectorXd(closed_loop.plant.action_directions.row(i)))},
-         {"limit", closed_loop.plant.action_limits(i)}});
-  }
-  json["corners"] = nlohmann::ordered_json::array();
-  for (const UncertainPlant::Corner& corner : closed_loop.plant.corners) {
-    json["corners"].push_back(
-        {{"name", corner.name}, {"a", matrix_json(corner.a)}, {"b", matrix_json(corner.b)}});
-  }
-  json["spreads"] = matrix_json(closed_loop.plant.spreads);
-  json["state_factors"] = matrix_json(closed_loop.plant.state_factors);
-  json["action_factors"] = matrix_json(closed_loop.plant.action_factors);
-  return json;
 }
 
 /// The constants and the function of the guaranteed region, as code; empty without a closed loop.

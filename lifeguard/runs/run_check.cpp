@@ -12,6 +12,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
+#include "lifeguard/runs/closed_loop_json.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_view.hpp"
@@ -34,6 +35,14 @@ constexpr double kEvaluatedAgain = 1e-6;
 bool close(double a, double b, double tolerance, double unit = 0) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
   return std::abs(a - b) <= tolerance * (std::max(std::abs(a), std::abs(b)) + unit);
+}
+
+/// The closed loops of a set as a certificate has them; null if there are none.
+nlohmann::json closed_loops_json(const SafeSet& set) {
+  nlohmann::json json;
+  for (const auto& closed_loop : set.closed_loops())
+    json.push_back(nlohmann::json(closed_loop_json(*closed_loop)));
+  return nlohmann::json::parse(json.dump());  // as text it has no infinity
 }
 
 /// The row of a round in rows ordered by it; null if there is none.
@@ -578,7 +587,8 @@ class RunChecker {
     }
     if (text.empty()) return;
     try {
-      const Certificate certificate = certificate_from_json(shallow_json(text));
+      const nlohmann::json json = shallow_json(text);
+      const Certificate certificate = certificate_from_json(json);
       if (!view_->certificates.empty()) {
         compare(table_of<StoredCertificate>(), view_->certificates.back(),
                 stored_certificate(header().rounds_done, certificate), 0,
@@ -604,6 +614,10 @@ class RunChecker {
         const std::string name = task.worst_row < 0 || task.worst_row >= sets[t].constraints()
                                      ? ""
                                      : sets[t].name(task.worst_row);
+        if (json["tasks"][t].value("closed_loops", nlohmann::json()) !=
+            closed_loops_json(sets[t])) {
+          find(fmt::format("the last certificate: another closed loop of task {}", t));
+        }
         if (task.worst_row_name != name) {
           find(fmt::format("the last certificate: row {} of task {} is \"{}\" and not \"{}\"",
                            task.worst_row, t, name, task.worst_row_name));

@@ -5,7 +5,7 @@
 namespace lifeguard {
 
 nlohmann::json shallow_json(const std::string& text) {
-  constexpr int kDeepest = 8;
+  constexpr int kDeepest = 12;
   const auto refuse_deep = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > kDeepest) {
       throw nlohmann::json::other_error::create(599, "nested too deeply", nullptr);

@@ -1,3 +1,4 @@
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,6 +126,30 @@ TEST_F(ClosedLoopRuns, NoFallsAndEveryPolicyProven) {
   const RunCheck check = check_run(file, /*replay=*/true);
   EXPECT_TRUE(check.findings.empty()) << check.findings.front();
   EXPECT_LT(view.evaluations.back().costs.mean(), view.evaluations.front().costs.mean());
+}
+
+TEST_F(ClosedLoopRuns, CertificatesHoldWhatIsProvenOfTheMachine) {
+  const auto file = path("a.run");
+  start_run(cart_poles({"experiment.rounds=3"}), file, {});
+  const RunView view(file);
+  const nlohmann::json json = nlohmann::json::parse(view.certificate_json);
+  for (int t = 0; t < 3; ++t) {
+    const ClosedLoop& loop = *view.safe_set(t).closed_loops().front();
+    const nlohmann::json& entry = json.at("tasks").at(static_cast<std::size_t>(t));
+    EXPECT_GT(entry.at("row_margin").get<double>(), 0);
+    const nlohmann::json& stated = entry.at("closed_loops").at(0);
+    EXPECT_EQ(stated.at("decay").get<double>(), loop.decay);
+    EXPECT_EQ(stated.at("p").at(1).at(0).get<double>(), loop.p(1, 0));
+    EXPECT_EQ(stated.at("corners").size(), loop.plant.corners.size());
+  }
+  // A λ that nobody proved is found, whatever the checksums say.
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE meta SET value = replace(value, '\"decay\":0.99', '\"decay\":0.98') "
+          "WHERE key = 'certificate'");
+  const RunCheck check = check_run(file, {.checksums = Checksums::ignore});
+  ASSERT_FALSE(check.findings.empty());
+  EXPECT_THAT(check.findings.front(), HasSubstr("another closed loop"));
 }
 
 TEST_F(ClosedLoopRuns, KilledAndResumedToTheSameBits) {

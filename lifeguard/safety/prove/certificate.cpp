@@ -6,7 +6,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/safety/prove/set_fingerprint.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 
 namespace lifeguard {
@@ -61,16 +61,7 @@ std::string SafetyView::fingerprint() const {
   hash.add(smallest_eigenvalue);
   hash.add(largest_eigenvalue);
   for (const Eigen::VectorXd& anchor : anchors) hash.add(anchor);
-  for (const SafeSet& set : safe_sets) {
-    hash.add(set.coefficients());
-    hash.add(set.limits());
-    hash.add(set.slack_limit());
-    for (const std::string& name : set.names()) hash.add(std::string_view(name));
-    for (const GainInequality& inequality : set.inequalities()) {
-      hash.add(inequality.theta());
-      hash.add(inequality.limit());
-    }
-  }
+  for (const SafeSet& set : safe_sets) add_set(hash, set);
   return hash.hex();
 }
 
@@ -100,6 +91,7 @@ Certificate certify(const SafetyView& view) {
     const PolicyParameters policy =
         policy_parameters(view.basis, view.anchors[i], view.coefficients.col(t));
     result.tasks.push_back(certify_task(view.safe_sets[i], policy));
+    result.tasks.back().closed_loops = view.safe_sets[i].closed_loops();
   }
   const long k = view.basis.cols();
   if (view.basis.allFinite()) {

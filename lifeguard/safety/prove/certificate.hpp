@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct TaskCertificate {
   double row_margin = kNaN;
   /// At most c_max - ‖b - A α‖; infinity without a slack limit.
   double slack_margin = kNaN;
+  /// What its set says of the machine, with the numbers that prove it: plant, λ, P. Proven once for
+  /// a set (check_closed_loop); the margins say that the policy lies in it.
+  std::vector<std::shared_ptr<const ClosedLoop>> closed_loops = {};
 
   /// All margins are proven to be above 0.
   bool safe() const { return row_margin > 0 && slack_margin > 0; }
