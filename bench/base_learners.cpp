@@ -11,6 +11,7 @@
 
 #include "bench/timing.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 

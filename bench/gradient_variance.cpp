@@ -19,6 +19,7 @@
 
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 

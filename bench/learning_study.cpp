@@ -24,8 +24,8 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/runs/statistics.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::bench_learning_study {

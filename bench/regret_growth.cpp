@@ -31,8 +31,8 @@
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::bench_regret_growth {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/timing.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
 #include "tests/support/scalar_rollout.hpp"

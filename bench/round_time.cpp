@@ -10,11 +10,11 @@
 #include "bench/timing.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::bench_round_time {

@@ -11,7 +11,7 @@
 
 #include "bench/timing.hpp"
 #include "lifeguard/runs/run.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 
 namespace lifeguard::bench_run_file {
 

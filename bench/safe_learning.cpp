@@ -13,10 +13,10 @@
 
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/method.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::bench_safe_learning {

@@ -3,7 +3,7 @@
 namespace lifeguard {
 
 /// The lifeguard command as a function. A program of one's own that registers its systems first
-/// (systems/system_registry.hpp) and ends with this is the whole command for them:
+/// (register_system, systems/task.hpp) and ends with this is the whole command for them:
 ///
 ///   int main(int argc, char** argv) {
 ///     lifeguard::register_system(Pendulum{});

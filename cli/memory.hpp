@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 
 namespace lifeguard {
 

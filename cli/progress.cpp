@@ -14,7 +14,6 @@ namespace lifeguard {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 std::string duration(double elapsed) {
   const long s = std::max(0L, std::lround(std::min(elapsed, 1e9)));
@@ -100,7 +99,7 @@ void Progress::prepare(std::string_view what, long done, long total) {
     prepared_ = Track();
     prepared_.detail = what;
     prepared_.first = done;
-    silence_ = seconds(1);
+    silence_ = std::chrono::seconds(1);
   }
   current_ = &prepared_;
   prepared_.done = done;
@@ -137,7 +136,8 @@ void Progress::show(const Track& track) {
     silence_ = milliseconds(200);
   } else {
     write_message(line);
-    silence_ = std::max<Clock::duration>(seconds(10), (Clock::now() - track.begin) / 10);
+    silence_ =
+        std::max<Clock::duration>(std::chrono::seconds(10), (Clock::now() - track.begin) / 10);
   }
   shown_ = Clock::now();
 }

@@ -10,7 +10,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/runs/input_file.hpp"
 #include "lifeguard/runs/projection_problem.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "cli/command.hpp"
 #include "examples/pendulum.hpp"
-#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/systems/custom_system.hpp"
 
 int main(int argc, char** argv) {
   // Each task is a pendulum of its own: these parameters vary from one to the next.

@@ -5,8 +5,8 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 using namespace lifeguard;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run_description.hpp"
 
 namespace {

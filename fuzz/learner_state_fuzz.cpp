@@ -18,7 +18,7 @@
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/regret/ledger.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/runs/projection_problem.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 
 namespace {
 

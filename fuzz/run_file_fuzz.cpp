@@ -35,7 +35,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/report/report_data.hpp"
-#include "lifeguard/runs/play.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"

@@ -2,10 +2,9 @@
 
 #include <vector>
 
-#include "lifeguard/base_learners/base_learner_settings.hpp"
 #include "lifeguard/base_learners/bootstrap.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/base_learners/state_baseline.hpp"
-#include "lifeguard/core/aligned.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

@@ -4,12 +4,12 @@
 #include <Eigen/Core>
 
 #include "lifeguard/base_learners/advantages.hpp"
-#include "lifeguard/base_learners/base_learner_settings.hpp"
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

@@ -1,4 +1,4 @@
-#include "lifeguard/base_learners/base_learner_settings.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
 
 #include <array>
 #include <string_view>

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lifeguard/base_learners/state_baseline.hpp"
-#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

@@ -2,7 +2,7 @@
 
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lifeguard/base_learners/policy_gradient.hpp"
-#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 

@@ -1,10 +1,77 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <string>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/policy.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {
+
+/// What is to be said of a batch: the worst that was found.
+enum class TrajectoryStatus {
+  not_run,
+  ok,
+  /// Nothing is wrong, but there is nothing to learn: all trajectories failed before their first
+  /// step, or every step costs the same. A learner answers with RoundStatus::no_signal.
+  no_live_step,
+  constant_costs,
+  /// The actions are the policy's mean, without exploration noise: no gradient can be estimated. A
+  /// learner refuses the batch with RoundStatus::no_noise.
+  no_noise,
+  /// These are mistakes, for which a learner throws InvalidInput.
+  wrong_shape,   // features or actions are not those of the policy
+  wrong_end,     // a length outside [0, steps], numbers after an end, all cut before the first step
+  not_finite,    // NaN or infinity
+  other_policy,  // the actions are not draws of the policy
+};
+/// In words.
+const char* to_string(TrajectoryStatus status);
+
+/// What a look at a batch says about learning from it.
+struct TrajectoryCheck {
+  TrajectoryStatus status = TrajectoryStatus::not_run;
+  int trajectories = 0;
+  int failed = 0;
+  int cut_short = 0;
+  long live_steps = 0;
+  /// Of the standardised noise z = (u - KΦ)/σ at live steps, NaN if there are none: the mean square
+  /// over all actions (1 is expected), the mean of the action whose mean is furthest from the
+  /// expected 0, and the largest √(z_1² + … ) of a step.
+  double noise_mean_square = kNaN;
+  double noise_mean = kNaN;
+  double largest_noise = kNaN;
+  /// What is wrong, as in InvalidInput: where, which value, which rule. Empty if all is well.
+  std::string field;
+  std::string value;
+  std::string rule;
+
+  /// One line for people; empty if all is well.
+  std::string message() const;
+  /// Throws InvalidInput if the batch is a mistake.
+  void require_usable() const;
+};
+
+/// Looks at everything: shape, lengths, every number, what follows the ends, and whether the
+/// actions are draws of N(KΦ, σ²), as stored before they are limited to what the system can do.
+/// Actions recorded after that limit, features in other units or a policy that was updated in
+/// between show as other_policy. `played.sigma()` must be positive.
+///
+/// The last test is of the noise z, which is standard normal given the past. Against it stand some
+/// fixed alternatives N(μ, c), listed in trajectory_check.cpp, and an alarm needs a likelihood
+/// ratio of 10¹⁵ times their number. Under the policy a likelihood ratio has the mean 1, also if a
+/// trajectory stops depending on its past (a failure), so by Markov's inequality the mean of an
+/// action, the mean square and the largest value each give a false alarm with a probability of at
+/// most 10⁻¹⁵: at most (actions + 3) · 10⁻¹⁵ in all, for any number of trajectories and steps. Two
+/// things could break this for batches of our own simulators, and are allowed for: trajectories
+/// that diverged may have lost the draw that made them diverge (the 3 above has a bound on it), and
+/// u - KΦ has rounding errors, which matter where σ is tiny beside the actions.
+///
+/// For many steps the alternatives leave room for differences that do no harm: a mean within ±0.05
+/// and a mean square in [0.92, 1.09] never alarm. For 7500 steps of an action an alarm needs a mean
+/// of 0.1 or a mean square of 0.86 or 1.15; the largest |z| may be about 10.
+TrajectoryCheck check_trajectories(const Trajectories& trajectories, const GaussianPolicy& played);
 
 /// What the batch was good for.
 enum class RoundLossStatus {

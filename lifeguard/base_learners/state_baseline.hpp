@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

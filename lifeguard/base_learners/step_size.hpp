@@ -2,9 +2,9 @@
 
 #include <Eigen/Core>
 
-#include "lifeguard/base_learners/base_learner_settings.hpp"
-#include "lifeguard/core/aligned.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

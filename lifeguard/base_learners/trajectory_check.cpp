@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "lifeguard/base_learners/policy_gradient.hpp"
-#include "lifeguard/core/aligned.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "lifeguard/core/aligned.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard {

@@ -3,9 +3,9 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/lifelong/learner_settings.hpp"
+#include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/objective.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 namespace lifeguard {
 

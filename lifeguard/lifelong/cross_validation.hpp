@@ -7,7 +7,7 @@
 
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

@@ -1,29 +1,11 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
-#include <string_view>
 
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 
 namespace lifeguard {
-
-class SettingVisitor;
-
-/// Settings of IndependentLearner.
-struct IndependentSettings {
-  static constexpr std::string_view kMethod = "pg";
-  RoundSettings round;
-  /// Trajectories of a round beyond those of the other methods. The learner takes what it is given;
-  /// whoever plays it looks here.
-  int extra_trajectories = 50;
-
-  /// A learner with these settings, without tasks.
-  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
-  /// The table [pg].
-  void visit(SettingVisitor& visitor);
-  void validate(int parameters) const;
-};
 
 /// PG: every task learns alone, from its anchor. Nothing is shared.
 class IndependentLearner : public PolicyLearner {

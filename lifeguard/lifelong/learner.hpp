@@ -10,18 +10,139 @@
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/lifelong/learner_settings.hpp"
+#include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 
 namespace lifeguard {
 
 class LearningRule;
 class Safeguard;
+class SettingVisitor;
 enum class ProjectionFault;
 enum class ProjectionStage;
+
+/// How much of a round's step reaches the tasks that were not observed:
+///   w_j = max(minimum_share, initial_share / (1 + j / (share_decay · T))) in round j = 0, 1, ….
+struct LinearisedSettings {
+  /// In [0, 1]. 1 treats the first steps as common to all tasks, which most of them are.
+  double initial_share = 1.0;
+  /// Visits to every task until the share has halved. > 0.
+  double share_decay = 3.0;
+  /// In [0, 1]. What stays common forever.
+  double minimum_share = 0.0;
+  /// ρ of the task's own part of the step, GradientMemory. In [0, 1). 0 is the round alone.
+  double own_memory = 0.4;
+  /// A task that is found to cost more than this multiple of the lowest cost it was ever observed
+  /// at goes back to the policy which had that cost: the steps of other tasks have led it astray,
+  /// perhaps to where its own gradient says nothing any more (a saturated controller). One that
+  /// costs more than this multiple of what any other task ever cost, with a gradient that says
+  /// nothing, was led astray before its first round: it goes to its anchor, once, and learns alone
+  /// from then on. Both only if the batches' standard errors leave no doubt. > 1.
+  double retreat_factor = 2.0;
+
+  /// w_j after so many rounds.
+  double share(long rounds_before, int tasks) const;
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const LinearisedSettings&) const = default;
+};
+
+/// How one half of an alternation moves its block of (L, S).
+enum class BlockStep {
+  closed_form,       // to the block's minimum: L = Z_L⁻¹ v_L, S = the joint minimum in S
+  gradient,          // x - rate ∇e
+  natural_gradient,  // x - rate Z⁻¹ ∇e, with the Fisher information plus regularisation as Z
+};
+
+/// How far the gradient forms of BlockStep go.
+enum class StepRate {
+  decaying,     // c/j in round j, as in the paper's experiments
+  line_search,  // the minimum along the direction, exact since e is quadratic in each block
+};
+
+/// How the paper's alternating form updates L and S.
+struct AlternationSettings {
+  BlockStep step = BlockStep::closed_form;
+  StepRate rate = StepRate::line_search;
+  /// c in the rate c/j. > 0; the paper asks for c < 1. Not used by the closed form.
+  double rate_scale = 0.5;
+  /// How often L and S are updated in turn in each round. At least 1.
+  int alternations = 10;
+  /// Whether a round updates the coefficients of all known tasks, or only of the current one.
+  bool all_coefficients = true;
+
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const AlternationSettings&) const = default;
+};
+
+/// How strongly the knowledge is held together (Ω₀ of the paper).
+struct RegularisationSettings {
+  /// Weight of a round's loss in the objective. > 0. The theorem has 1/√R for R rounds.
+  double eta = 1.0;
+  /// Weight μ₁ of the coefficients. > 0.
+  double mu1 = 1e-3;
+  /// Weight μ₂ of the basis. > 0.
+  double mu2 = 1e-3;
+  /// κ in μ₁ (‖S - s̄1ᵀ‖² + κ T ‖s̄‖²), s̄ the mean of the columns. 0 < κ ≤ 1. κ = 1 is the paper's
+  /// μ₁‖S‖²; a small κ lets the tasks share a mean freely and ties each task to it.
+  double mean_weight = 1e-3;
+
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const RegularisationSettings&) const = default;
+};
+
+/// How a round's loss becomes the unconstrained solution (L̃, S̃).
+enum class UpdateRule {
+  linearised,   // LinearisedUpdate: the default, see docs/learning.md for what the others give
+  alternating,  // Alternation on the summed losses
+};
+
+/// Everything that can be chosen of a Learner.
+struct LearnerSettings {
+  RoundSettings round;
+  /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
+  /// fewer, and docs/learning.md has the numbers.
+  int k = 0;
+  /// Whoever makes a learner for a family of tasks shall choose k by cross-validation over other
+  /// tasks of it (cross_validate_basis_size). The learner itself has no such tasks.
+  bool cross_validate_k = false;
+  /// ζ, the diagonal of the first L. > 0.
+  double zeta = 1.0;
+  UpdateRule update = UpdateRule::linearised;
+  LinearisedSettings linearised;
+  AlternationSettings alternation;
+  RegularisationSettings regularisation;
+  /// ρ in q_t ← ρ q_t + l_j, for the alternating rule. In [0, 1]. 1 is
+  /// follow-the-regularised-leader over all rounds, as in the theorem; 0 keeps the last round of
+  /// each task only.
+  double memory = 0.3;
+
+  /// The projection onto what is safe; its μ₁ and μ₂ weigh coefficients against the basis.
+  ProjectionSettings projection;
+  /// Whether an unbounded safe set is refused, as the theorem asks.
+  bool require_bounded_sets = false;
+
+  /// The name of the method that has these settings, and what it is.
+  static constexpr std::string_view kMethod = "learner";
+  /// A learner with these settings, without tasks.
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The number of columns of L for policies with so many parameters.
+  int columns(int parameters) const { return k == 0 ? parameters : k; }
+
+  /// The tables [learner] and [projection].
+  void visit(SettingVisitor& visitor);
+  void validate(int parameters) const;
+  bool operator==(const LearnerSettings&) const = default;
+};
 
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
 /// the safeguard projects these to knowledge that is verified to be safe for all known tasks. The

@@ -1,4 +1,4 @@
-#include "lifeguard/lifelong/learner_settings.hpp"
+#include "lifeguard/lifelong/learner.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/settings.hpp"
-#include "lifeguard/lifelong/learner.hpp"
 
 namespace lifeguard {
 

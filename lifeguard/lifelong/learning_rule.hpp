@@ -6,9 +6,9 @@
 
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/core/saved_state.hpp"
-#include "lifeguard/lifelong/learner_settings.hpp"
-#include "lifeguard/lifelong/round_record.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {

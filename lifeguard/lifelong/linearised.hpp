@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 namespace lifeguard {
 

@@ -6,13 +6,62 @@
 #include <tuple>
 #include <vector>
 
+#include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/pg_ella.hpp"
-#include "lifeguard/lifelong/shared.hpp"
+#include "lifeguard/lifelong/policy_learner.hpp"
 
 namespace lifeguard {
+
+class SettingVisitor;
+
+/// Settings of IndependentLearner.
+struct IndependentSettings {
+  static constexpr std::string_view kMethod = "pg";
+  RoundSettings round;
+  /// Trajectories of a round beyond those of the other methods. The learner takes what it is given;
+  /// whoever plays it looks here.
+  int extra_trajectories = 50;
+
+  /// A learner with these settings, without tasks.
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The table [pg].
+  void visit(SettingVisitor& visitor);
+  void validate(int parameters) const;
+};
+
+/// Settings of PgElla, named as in its paper.
+struct PgEllaSettings {
+  static constexpr std::string_view kMethod = "pg-ella";
+  RoundSettings round;
+  /// k, the number of columns of L, at most d; 0 means d.
+  int k = 0;
+  /// Weight μ ≥ 0 of ‖s‖₁ in the coefficients' LASSO.
+  double sparsity = 1e-3;
+  /// Weight λ > 0 of ‖L‖².
+  double lambda = 1e-3;
+  /// Whether a task that was not observed yet plays the mean of the observed coefficients. Its
+  /// authors let it play its own start policy; this makes the baseline stronger.
+  bool warm_start = true;
+
+  /// A learner with these settings, without tasks.
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The table [pg_ella].
+  void visit(SettingVisitor& visitor);
+  void validate(int parameters) const;
+};
+
+/// Settings of SharedLearner.
+struct SharedSettings {
+  static constexpr std::string_view kMethod = "shared";
+  RoundSettings round;
+
+  /// A learner with these settings, without tasks.
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The table [shared].
+  void visit(SettingVisitor& visitor);
+  void validate(int parameters) const;
+};
 
 /// Every method of the library, by its settings. To add one, write its file and its name here. The
 /// settings of a method have

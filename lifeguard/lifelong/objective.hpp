@@ -3,8 +3,8 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/lifelong/learner_settings.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 namespace lifeguard {
 

@@ -1,36 +1,12 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
-#include <string_view>
 #include <vector>
 
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 
 namespace lifeguard {
-
-class SettingVisitor;
-
-/// Settings of PgElla, named as in its paper.
-struct PgEllaSettings {
-  static constexpr std::string_view kMethod = "pg-ella";
-  RoundSettings round;
-  /// k, the number of columns of L, at most d; 0 means d.
-  int k = 0;
-  /// Weight μ ≥ 0 of ‖s‖₁ in the coefficients' LASSO.
-  double sparsity = 1e-3;
-  /// Weight λ > 0 of ‖L‖².
-  double lambda = 1e-3;
-  /// Whether a task that was not observed yet plays the mean of the observed coefficients. Its
-  /// authors let it play its own start policy; this makes the baseline stronger.
-  bool warm_start = true;
-
-  /// A learner with these settings, without tasks.
-  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
-  /// The table [pg_ella].
-  void visit(SettingVisitor& visitor);
-  void validate(int parameters) const;
-};
 
 /// PG-ELLA (Bou Ammar, Eaton, Ruvolo, Taylor, "Online multi-task learning for policy gradient
 /// methods", ICML 2014), Algorithm 1: the loss of a task is replaced by its second-order expansion

@@ -8,6 +8,7 @@
 
 #include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/base_learners/trajectory_check.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/saved_state.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "lifeguard/lifelong/round_record.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/solve/fault_injection.hpp"

@@ -1,26 +1,11 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <memory>
-#include <string_view>
 
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 
 namespace lifeguard {
-
-class SettingVisitor;
-
-/// Settings of SharedLearner.
-struct SharedSettings {
-  static constexpr std::string_view kMethod = "shared";
-  RoundSettings round;
-
-  /// A learner with these settings, without tasks.
-  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
-  /// The table [shared].
-  void visit(SettingVisitor& visitor);
-  void validate(int parameters) const;
-};
 
 /// One policy for all tasks, stepped in every round: α_t = ᾱ_t + δ with one δ. Simple, and hard to
 /// beat where tasks differ little.

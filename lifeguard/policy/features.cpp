@@ -1,4 +1,4 @@
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 #include "lifeguard/core/check.hpp"
 

@@ -1,4 +1,4 @@
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

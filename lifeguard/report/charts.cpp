@@ -8,7 +8,7 @@
 #include <numeric>
 #include <variant>
 
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/report/axis_range.hpp"
 #include "lifeguard/report/closed_loop_charts.hpp"
 #include "lifeguard/report/incident_charts.hpp"

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/safety/prove/closed_loop_checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/set_fingerprint.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
 namespace lifeguard {
@@ -17,7 +18,7 @@ namespace {
 
 UncertainPlant plant_of(const ClosedLoopTask& task) {
   if (task.corners.empty()) {
-    const bool custom = std::holds_alternative<CustomSystemPointer>(task.machine.system);
+    const bool custom = describe(task.machine.system).custom;
     require(!custom || task.inclusion.statement == PlantStatement::linear,
             "safe_set.closed_loop.statement", "nonlinear",
             "a user's own system has no inclusion: give its corners, or ask for \"linear\"");

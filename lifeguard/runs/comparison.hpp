@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lifeguard/core/stop.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/statistics.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/settings.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/mass_plant.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lifeguard/core/settings.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 
 namespace lifeguard {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lifeguard/core/stop.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"
 

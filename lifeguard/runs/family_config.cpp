@@ -11,6 +11,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/toml.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 namespace {

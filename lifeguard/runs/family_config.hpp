@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 

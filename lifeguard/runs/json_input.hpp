@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 
 namespace lifeguard {
 

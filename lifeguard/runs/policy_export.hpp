@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/runs/run_view.hpp"
-#include "lifeguard/systems/system_description.hpp"
+#include "lifeguard/systems/system.hpp"
 
 namespace lifeguard {
 
 struct ClosedLoop;
 
 /// A learnt policy for a controller: u = K Φ(x), limited to the actuators' range, with the features
-/// Φ of features.hpp: x - goal, and what the run's policies see beyond it. For a system with
+/// Φ of policy.hpp: x - goal, and what the run's policies see beyond it. For a system with
 /// features of its own x stands for these, and the goal is zero.
 struct ExportedPolicy {
   std::string experiment;

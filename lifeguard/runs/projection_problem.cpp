@@ -13,7 +13,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/json_input.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/safety/solve/projection.hpp"

@@ -5,13 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/solve/projection_settings.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
 
 namespace lifeguard {
 

@@ -15,7 +15,7 @@
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/run_description.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"

@@ -12,9 +12,8 @@
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/theorem_bounds.hpp"
-#include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
-#include "lifeguard/runs/play.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

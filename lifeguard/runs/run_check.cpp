@@ -17,8 +17,8 @@
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
-#include "lifeguard/safety/prove/closed_loop_checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {

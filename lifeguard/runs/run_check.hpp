@@ -41,7 +41,7 @@ struct CheckOptions {
 ///  - that every round, evaluation, certificate, regret and lemma that must be there is there, in
 ///    its place, and nothing else;
 ///  - every policy that was played, and the last ones, against their constraints in exact
-///    arithmetic (checker.hpp);
+///    arithmetic (check_policy);
 ///  - that no anchor had to stand in for a policy (StoredRound::fallbacks);
 ///  - margins, worst rows, spectra and counts of unsafe policies, against each other, and against
 ///    the policies where those are stored;

@@ -13,7 +13,7 @@
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
-#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
 

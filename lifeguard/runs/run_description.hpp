@@ -2,8 +2,8 @@
 
 #include <Eigen/Core>
 
-#include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run_rows.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/file_claim.hpp"
 #include "lifeguard/runs/run_checksums.hpp"
 #include "lifeguard/runs/run_rows.hpp"

@@ -7,7 +7,7 @@
 
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/regret/theorem_bounds.hpp"
 #include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/systems/task.hpp"

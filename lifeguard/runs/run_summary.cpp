@@ -10,7 +10,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/trajectories/incidents.hpp"
 
 namespace lifeguard {

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lifeguard/policy/features.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"

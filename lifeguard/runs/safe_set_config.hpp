@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lifeguard/runs/safe_set_config.hpp"
-#include "lifeguard/systems/parameter.hpp"
+#include "lifeguard/systems/system.hpp"
 
 /// Internal, not installed: for readers of larger configurations.
 namespace lifeguard {

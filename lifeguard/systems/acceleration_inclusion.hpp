@@ -10,8 +10,8 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/uncertain_plant.hpp"
 #include "lifeguard/systems/interval.hpp"
-#include "lifeguard/systems/parameter.hpp"
 #include "lifeguard/systems/plant_inclusion.hpp"
+#include "lifeguard/systems/system.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 /// What the built-in systems need to write down their inclusions. Private: not installed.

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/systems/linear_model.hpp"
-#include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/system_description.hpp"
-#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -44,7 +41,7 @@ consteval bool positions_and_velocities_are_the_state() {
 /// from it and from the list in built_in_systems.hpp. The equations of motion stand at the end of
 /// the file, as a specialisation of Dynamics (dynamics.hpp).
 template <class S>
-concept BuiltInSystem = std::regular<S> && HasParameters<S> &&
+concept BuiltInSystem = std::regular<S> && std::convertible_to<S, System> && HasParameters<S> &&
     requires(const S system, const Eigen::VectorXd goal, const TaskSettings task,
              const InclusionSettings& inclusion) {
   { S::kName } -> std::convertible_to<std::string_view>;     // in configurations

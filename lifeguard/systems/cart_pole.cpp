@@ -8,7 +8,9 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/systems/acceleration_inclusion.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
+#include "lifeguard/systems/task.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
@@ -24,6 +26,8 @@ TaskSettings CartPole::default_settings() {
   s.sigma = 1;
   return symmetric(s);
 }
+
+CartPole::operator System() const { return built_in(*this); }
 
 std::vector<Family> CartPole::families() { return {cart_pole_family(), wide_cart_pole_family()}; }
 

@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/systems/linear_model.hpp"
-#include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/system_description.hpp"
-#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -76,13 +73,9 @@ struct CartPole {
   /// settings. Needs finite limits on the pole's angle, below π/2, and on its rate.
   UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
+  operator System() const;  // NOLINT(google-explicit-constructor)
   bool operator==(const CartPole&) const = default;
 };
-
-/// The family of the paper's experiments.
-Family cart_pole_family();
-/// The same with an actuator gain drawn log-uniformly from [1/2, 2].
-Family wide_cart_pole_family();
 
 }  // namespace lifeguard
 

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/system_description.hpp"
-#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -35,7 +33,7 @@ namespace lifeguard {
 ///     std::array<double, 3> features(const std::array<double, 2>& x) const;
 ///
 ///     // Optional: what tables, files and pages say of it. A system that is registered
-///     // (system_registry.hpp) needs the name.
+///     // (register_system) needs the name.
 ///     static constexpr std::string_view kName = "pendulum";
 ///     static constexpr std::string_view kMeaning = "a rod that a motor swings up";
 ///     static constexpr std::array<SignalName, 2> kStateNames =
@@ -235,6 +233,13 @@ class CustomSystemOf final : public CustomSystem {
 template <UserSystem S>
 std::shared_ptr<const CustomSystem> make_custom_system(S system) {
   return std::make_shared<const CustomSystemOf<S>>(std::move(system));
+}
+
+/// Makes a user's type known by its name, with a family in which these parameters vary.
+template <UserSystem S>
+void register_system(S system, std::vector<ParameterRange> ranges = {}) {
+  const System custom = make_custom_system(std::move(system));
+  register_system(custom, {make_family(system_name(custom), custom, std::move(ranges))});
 }
 
 }  // namespace lifeguard

@@ -1,4 +1,4 @@
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 
 #include <fmt/format.h>
 

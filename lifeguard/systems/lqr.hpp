@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {

@@ -5,7 +5,9 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/systems/acceleration_inclusion.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
+#include "lifeguard/systems/task.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
@@ -21,6 +23,8 @@ TaskSettings MassSpring::default_settings() {
   s.sigma = 0.5;
   return symmetric(s);
 }
+
+MassSpring::operator System() const { return built_in(*this); }
 
 std::vector<Family> MassSpring::families() {
   return {mass_spring_family(), wide_mass_spring_family()};

@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/systems/linear_model.hpp"
-#include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/system_description.hpp"
-#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -66,14 +63,9 @@ struct MassSpring {
   /// settings.
   UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
+  operator System() const;  // NOLINT(google-explicit-constructor)
   bool operator==(const MassSpring&) const = default;
 };
-
-/// The family of the paper's experiments.
-Family mass_spring_family();
-/// The same with an actuator gain drawn log-uniformly from [1/3, 3]: tasks that differ in kind, for
-/// which no one policy is good.
-Family wide_mass_spring_family();
 
 }  // namespace lifeguard
 

@@ -10,6 +10,7 @@
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/systems/acceleration_inclusion.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/systems/task.hpp"
 
@@ -150,7 +151,7 @@ UncertainPlant inclusion(const Task& task, const InclusionSettings& settings) {
                                       "must be a built-in system: of a user's own, give the "
                                       "corners, or use linearised_plant");
                  }},
-      task.system);
+      task.system.model().machine);
   plant.validate();
   return plant;
 }

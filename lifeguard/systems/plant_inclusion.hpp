@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/systems/parameter.hpp"
+#include "lifeguard/systems/system.hpp"
 
 namespace lifeguard {
 

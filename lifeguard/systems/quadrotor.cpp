@@ -11,7 +11,9 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/systems/acceleration_inclusion.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
+#include "lifeguard/systems/task.hpp"
+#include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 
@@ -31,6 +33,8 @@ TaskSettings Quadrotor::default_settings() {
   s.sigma = 0.1;
   return symmetric(s);
 }
+
+Quadrotor::operator System() const { return built_in(*this); }
 
 std::vector<Family> Quadrotor::families() { return {quadrotor_family()}; }
 

@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/systems/linear_model.hpp"
-#include "lifeguard/systems/parameter.hpp"
-#include "lifeguard/systems/system_description.hpp"
-#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 
@@ -94,11 +91,9 @@ struct Quadrotor {
   /// settings. Needs finite limits on the three rates and on the rotors.
   UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const;
 
+  operator System() const;  // NOLINT(google-explicit-constructor)
   bool operator==(const Quadrotor&) const = default;
 };
-
-/// The family of the paper's experiments.
-Family quadrotor_family();
 
 }  // namespace lifeguard
 

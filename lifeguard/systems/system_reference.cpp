@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 namespace {

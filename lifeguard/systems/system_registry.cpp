@@ -1,4 +1,4 @@
-#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/systems/task.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 
 namespace lifeguard {
 namespace {

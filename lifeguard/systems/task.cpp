@@ -4,9 +4,11 @@
 #include <cmath>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/overloaded.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/systems/dynamics.hpp"
 
@@ -67,20 +69,20 @@ LinearModel differences(const Task& task) {
 int Task::states() const {
   return std::visit(Overloaded{[]<BuiltInSystem S>(const S&) { return int{S::kStates}; },
                                [](const CustomSystemPointer& custom) { return custom->states(); }},
-                    system);
+                    system.model().machine);
 }
 
 int Task::actions() const {
   return std::visit(Overloaded{[]<BuiltInSystem S>(const S&) { return int{S::kActions}; },
                                [](const CustomSystemPointer& custom) { return custom->actions(); }},
-                    system);
+                    system.model().machine);
 }
 
 int Task::own_features() const {
   return std::visit(
       Overloaded{[](const BuiltInSystem auto&) { return 0; },
                  [](const CustomSystemPointer& custom) { return custom->own_features(); }},
-      system);
+      system.model().machine);
 }
 
 void Task::validate() const {
@@ -99,7 +101,7 @@ Eigen::VectorXd Task::input(const Eigen::VectorXd& state) const {
                                  custom->features(span_of(state), span_of(out));
                                  return out;
                                }},
-                    system);
+                    system.model().machine);
 }
 
 Eigen::VectorXd Task::step(const Eigen::VectorXd& state, const Eigen::VectorXd& action) const {
@@ -115,7 +117,7 @@ Eigen::VectorXd Task::step(const Eigen::VectorXd& state, const Eigen::VectorXd& 
                         [&](const CustomSystemPointer& custom) {
                           custom->step(span_of(state), span_of(u), span_of(next));
                         }},
-             system);
+             system.model().machine);
   return next;
 }
 
@@ -133,7 +135,7 @@ Eigen::VectorXd Task::derivative(const Eigen::VectorXd& state,
                               "system", "custom",
                               "must be a built-in system: a custom one is defined by its step");
                         }},
-             system);
+             system.model().machine);
   return out;
 }
 
@@ -149,7 +151,7 @@ double Task::cost(const Eigen::VectorXd& state, const Eigen::VectorXd& action) c
                                [&](const CustomSystemPointer& custom) {
                                  return custom->cost(span_of(state), span_of(u));
                                }},
-                    system);
+                    system.model().machine);
 }
 
 bool Task::failed(const Eigen::VectorXd& state) const {
@@ -162,7 +164,7 @@ bool Task::failed(const Eigen::VectorXd& state) const {
   return std::visit(
       Overloaded{[](const BuiltInSystem auto&) { return false; },
                  [&](const CustomSystemPointer& custom) { return custom->failed(span_of(state)); }},
-      system);
+      system.model().machine);
 }
 
 LinearModel Task::linearise() const {
@@ -171,7 +173,7 @@ LinearModel Task::linearise() const {
                                                    settings.dt_seconds);
                                },
                                [&](const CustomSystemPointer&) { return differences(*this); }},
-                    system);
+                    system.model().machine);
 }
 
 Eigen::VectorXd Task::equilibrium_action() const {
@@ -180,11 +182,18 @@ Eigen::VectorXd Task::equilibrium_action() const {
                  [&](const CustomSystemPointer& custom) {
                    return custom->equilibrium_action(settings.goal);
                  }},
-      system);
+      system.model().machine);
 }
 
 bool Task::operator==(const Task& other) const {
-  return name == other.name && same_system(system, other.system) && settings == other.settings;
+  return name == other.name && system == other.system && settings == other.settings;
+}
+
+TaskSettings default_settings(const System& system) {
+  return std::visit(
+      Overloaded{[]<BuiltInSystem S>(const S&) { return S::default_settings(); },
+                 [](const CustomSystemPointer& custom) { return custom->default_settings(); }},
+      system.model().machine);
 }
 
 Task make_task(std::string name, System system) {

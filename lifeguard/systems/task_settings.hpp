@@ -2,60 +2,12 @@
 
 #include <Eigen/Core>
 #include <array>
-#include <limits>
 #include <string_view>
 #include <tuple>
 
+#include "lifeguard/systems/task.hpp"
+
 namespace lifeguard {
-
-/// How a step of dt is taken with the action held. All built-in systems have the state
-/// (positions, velocities), which the semi-implicit form uses.
-enum class Integrator {
-  explicit_euler,       // order 1; unstable on weakly damped oscillations, kept for comparison
-  semi_implicit_euler,  // order 1, symplectic: velocities first, then positions with the new ones
-  runge_kutta_4,        // order 4, four times the work
-};
-
-/// A state that leaves ±this has diverged: no system here means anything out there.
-inline constexpr double kDivergenceBound = 1e6;
-
-/// Everything that makes a control problem out of a system, in SI units. The vectors have one entry
-/// for each state or action of the system.
-///
-/// A custom system has its own start, step and cost: of these settings its simulation takes the
-/// goal, the action limits, the failure bounds and cost, and sigma. dt_seconds tells how long its
-/// step is, the weights are those of its LQR controller.
-struct TaskSettings {
-  double dt_seconds = 0.01;
-  Integrator integrator = Integrator::semi_implicit_euler;
-  /// Trajectories start uniformly in the box [start_low, start_high].
-  Eigen::VectorXd start_low;
-  Eigen::VectorXd start_high;
-  /// Where the state should be; features and costs see x - goal.
-  Eigen::VectorXd goal;
-  /// A step costs Σ state_weights (x - goal)² + Σ action_weights u², with u as applied.
-  Eigen::VectorXd state_weights;
-  Eigen::VectorXd action_weights;
-  /// Actions are limited to [action_low, action_high] before they reach the system.
-  Eigen::VectorXd action_low;
-  Eigen::VectorXd action_high;
-  /// |x_i| > failure_bounds_i is a failure (infinity: none), and so is a diverged state: the
-  /// trajectory is absorbed, and each further step costs failure_cost.
-  Eigen::VectorXd failure_bounds;
-  double failure_cost = 100.0;
-  /// Standard deviation of the exploration noise on every action, as it is played.
-  double sigma = 0.1;
-  /// The noise on every action is clipped at ±this (core/clipped_noise.hpp); infinity: it is not.
-  double noise_limit = std::numeric_limits<double>::infinity();
-
-  /// Settings for so many states and actions that start at the origin, have it as their goal, and
-  /// limit and weigh nothing.
-  static TaskSettings unlimited(int states, int actions);
-  /// Throws InvalidInput naming the field, its value and the rule.
-  void validate(int states, int actions) const;
-
-  bool operator==(const TaskSettings& other) const;
-};
 
 /// What a setting has one entry for.
 enum class EntryFor { task, state, action };

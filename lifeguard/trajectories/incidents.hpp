@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

@@ -359,7 +359,7 @@ struct ChunkOf {
 };
 
 void SimulateChunk(const RolloutJob& job, int first) {
-  std::visit(ChunkOf{job, first}, job.task->system);
+  std::visit(ChunkOf{job, first}, job.task->system.model().machine);
 }
 
 }  // namespace HWY_NAMESPACE

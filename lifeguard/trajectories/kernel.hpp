@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {

@@ -11,6 +11,7 @@
 #include "lifeguard/core/clipped_noise.hpp"
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
 
@@ -186,7 +187,7 @@ std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy&
                                 ? observed_path(task, batch, i)
                                 : replayed_path(task, *custom, settings, batch, i);
                    }},
-        task.system));
+        task.system.model().machine));
   }
   return paths;
 }

@@ -4,8 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "lifeguard/policy/features.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 

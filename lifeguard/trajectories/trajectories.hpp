@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/core/numbers.hpp"
 
 namespace lifeguard {
 

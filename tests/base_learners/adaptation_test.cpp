@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lifeguard/core/aligned.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard::adaptation_test {

@@ -15,6 +15,7 @@
 #include "lifeguard/base_learners/line_search.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 #include "tests/support/allocation_count.hpp"
@@ -418,7 +419,7 @@ TEST(Bootstrap, CutsAtRandomLeaveTheGradientOfTheSystemsAsItWas) {
     EXPECT_LT(failed.cosine(), 0.9) << task.name;
     EXPECT_GT(failed.length(), 10) << task.name;
     // The mass has long come to rest.
-    if (std::holds_alternative<MassSpring>(task.system)) continue;
+    if (system_name(task.system) == MassSpring::kName) continue;
     const Comparison ended_there =
         compare(task, 100, [](Trajectories& t, int i, int length) { t.fail(i, length, 0.0); });
     EXPECT_LT(ended_there.length(), 0.85) << task.name;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
 namespace lifeguard::test_support {

@@ -7,6 +7,7 @@
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/exponential.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/systems/custom_system.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 #include "tests/support/trajectories.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lifeguard/lifelong/learner_settings.hpp"
+#include "lifeguard/lifelong/learner.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard::linearised_test {

@@ -14,8 +14,8 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/synthetic_losses.hpp"
 

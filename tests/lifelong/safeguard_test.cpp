@@ -10,7 +10,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/synthetic_losses.hpp"

@@ -1,9 +1,7 @@
 #include "lifeguard/paper/reproduction.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,18 +9,17 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/run_file.hpp"
+#include "tests/support/folder.hpp"
 
 namespace lifeguard::reproduction_test {
 
-class Reproduction : public testing::Test {
+class Reproduction : public test_support::Folder {
  protected:
   void SetUp() override {
-    options_.folder =
-        std::filesystem::temp_directory_path() / fmt::format("lifeguard-reproduction-{}", getpid());
-    std::filesystem::remove_all(options_.folder);
+    Folder::SetUp();
+    options_.folder = path("reproduction");
     options_.quick = true;
   }
-  void TearDown() override { std::filesystem::remove_all(options_.folder); }
   ReproductionOptions options_;
 };
 

@@ -1,8 +1,10 @@
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/invalid_input.hpp"
+
+#include "lifeguard/systems/built_in_systems.hpp"
 
 namespace lifeguard::features_test {
 

@@ -1,5 +1,5 @@
-#include "lifeguard/policy/gaussian_policy.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 #include <gtest/gtest.h>
 

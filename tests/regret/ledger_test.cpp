@@ -8,7 +8,7 @@
 
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/invalid_input.hpp"

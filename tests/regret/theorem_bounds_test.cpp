@@ -9,8 +9,8 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::theorem_bounds_test {

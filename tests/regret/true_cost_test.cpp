@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
 

@@ -17,7 +17,7 @@
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/incidents.hpp"

@@ -1,4 +1,4 @@
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

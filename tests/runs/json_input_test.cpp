@@ -6,29 +6,23 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "lifeguard/core/check.hpp"
+#include "tests/support/folder.hpp"
 
 namespace lifeguard::json_input_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-class ReadInput : public ::testing::Test {
+class ReadInput : public test_support::Folder {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("lifeguard-json-input-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return Folder::path(name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
+    make(name, text);
     return path(name);
   }
   static std::string refusal(const std::string& name, const InputLimits& limits = {},
@@ -40,8 +34,6 @@ class ReadInput : public ::testing::Test {
     }
     return "accepted";
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(ReadInput, GivesEveryByte) {

@@ -9,7 +9,6 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/exact.hpp"

@@ -1,5 +1,5 @@
-#include "lifeguard/safety/prove/checker.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

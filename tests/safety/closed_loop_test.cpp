@@ -11,11 +11,12 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/saved_state.hpp"
-#include "lifeguard/safety/prove/closed_loop_checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/saved_closed_loop.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/systems/plant_inclusion.hpp"
+#include "lifeguard/systems/task.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/projection_problems.hpp"
 

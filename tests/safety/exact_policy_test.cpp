@@ -8,7 +8,7 @@
 
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "tests/support/exact.hpp"
 
 namespace lifeguard::exact_policy_test {

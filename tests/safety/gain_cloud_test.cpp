@@ -7,7 +7,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 
 namespace lifeguard::gain_cloud_test {

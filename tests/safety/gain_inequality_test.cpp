@@ -1,4 +1,4 @@
-#include "lifeguard/safety/sets/gain_inequality.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/regret/comparator.hpp"
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"

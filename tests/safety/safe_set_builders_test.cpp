@@ -10,7 +10,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 
 namespace lifeguard::safe_set_builders_test {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "tests/support/projection_problems.hpp"
 

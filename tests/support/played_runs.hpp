@@ -1,11 +1,10 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <string>
 
 #include "lifeguard/runs/run.hpp"
+#include "tests/support/folder.hpp"
 
 namespace lifeguard {
 
@@ -61,17 +60,8 @@ room = "nominal"
 }
 
 /// Tests on run files, in a folder of their own.
-class PlayedRuns : public testing::Test {
+class PlayedRuns : public test_support::Folder {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("lifeguard-") + test->test_suite_name() + "-" + test->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   /// Plays until `rounds` rounds are done, or all.
   std::filesystem::path play(const ExperimentConfig& config, long rounds = 1000) {
     auto path = folder_ / (config.method + "-" + std::to_string(config.seed) + ".run");
@@ -86,8 +76,6 @@ class PlayedRuns : public testing::Test {
     }
     return path;
   }
-
-  std::filesystem::path folder_;
 };
 
 }  // namespace lifeguard

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 
 namespace lifeguard::test_support {

@@ -2,14 +2,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run_rows.hpp"
+#include "tests/support/folder.hpp"
 
 namespace lifeguard::run_files {
 
@@ -24,20 +23,8 @@ inline ExperimentConfig small_config(const std::string& method = "learner", int 
       "small.toml");
 }
 
-class RunFiles : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("lifeguard-{}-{}-{}", info->test_suite_name(), info->name(), getpid());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
-
-  std::filesystem::path folder_;
-};
+/// Tests on run files, in a folder of their own.
+class RunFiles : public test_support::Folder {};
 
 /// Everything in a run file but its times, as text.
 inline std::string results_of(const std::filesystem::path& path) {

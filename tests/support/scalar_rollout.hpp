@@ -15,6 +15,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard::test_support {
@@ -178,7 +179,7 @@ inline void scalar_rollout(const Task& task, const GaussianPolicy& policy,
                         [](const CustomSystemPointer&) {
                           throw InvalidInput("system", "custom", "must be a built-in system");
                         }},
-             task.system);
+             task.system.model().machine);
 }
 
 }  // namespace lifeguard::test_support

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/task.hpp"
 
 namespace lifeguard::test_support {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 #include "tests/support/tasks.hpp"

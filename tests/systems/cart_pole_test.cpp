@@ -2,6 +2,7 @@
 // of the masses and not from the equations of motion in the library.
 
 #include "lifeguard/systems/cart_pole.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -85,7 +86,7 @@ TEST(CartPole, MomentumDriftFallsAtTheOrderOfTheIntegrator) {
 TEST(CartPole, PowerIsThatOfTheForceAndTheDamper) {
   for (std::uint64_t index = 0; index < 200; ++index) {
     const Task task = wide_cart_pole_family().draw(3, index);
-    const auto& cart = std::get<CartPole>(task.system);
+    const auto& cart = built_in_as<CartPole>(task.system);
     const Eigen::VectorXd x = test_support::random_vector(4, 3, index);
     const Eigen::VectorXd u = test_support::random_vector(1, 20, 1000 + index);
     const Eigen::VectorXd slope = task.derivative(x, u);

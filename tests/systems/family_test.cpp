@@ -1,4 +1,4 @@
-#include "lifeguard/systems/family.hpp"
+#include "lifeguard/systems/task.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/statistics.hpp"
 #include "tests/support/tasks.hpp"
+
+#include "lifeguard/systems/built_in_systems.hpp"
 
 namespace lifeguard::family_test {
 
@@ -146,7 +148,7 @@ TEST(Family, DefaultRanges) {
     }
     EXPECT_TRUE(found) << row.family << ' ' << row.parameter;
   }
-  const Quadrotor nominal = std::get<Quadrotor>(quadrotor_family().nominal);
+  const Quadrotor nominal = built_in_as<Quadrotor>(quadrotor_family().nominal);
   EXPECT_EQ(nominal.mass_kilograms, 0.65);
   EXPECT_EQ(nominal.thrust_newton_seconds2, 3.13e-5);
   EXPECT_EQ(nominal.drag_newton_metre_seconds2, 7.5e-7);

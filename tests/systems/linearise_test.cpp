@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "tests/support/tasks.hpp"
 

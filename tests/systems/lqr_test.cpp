@@ -10,6 +10,8 @@
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/tasks.hpp"
 
+#include "lifeguard/systems/built_in_systems.hpp"
+
 namespace lifeguard::lqr_test {
 
 LqrResult solve(const Task& task) {

@@ -1,6 +1,7 @@
 // The mass against the closed-form solution of its equation.
 
 #include "lifeguard/systems/mass_spring.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +77,7 @@ TEST_P(MassSpringSolution, EulerErrorsFallTwofold) {
 TEST(MassSpring, DrawnMassesFollowTheirSolution) {
   for (std::uint64_t index = 0; index < 50; ++index) {
     const Task task = wide_mass_spring_family().draw(5, index);
-    const auto& mass = std::get<MassSpring>(task.system);
+    const auto& mass = built_in_as<MassSpring>(task.system);
     EXPECT_LT(simulation_error(mass, Integrator::runge_kutta_4, 0.01, 2), 1e-6);
   }
 }

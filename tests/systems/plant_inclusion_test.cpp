@@ -7,6 +7,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/projection_problems.hpp"

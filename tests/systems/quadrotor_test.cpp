@@ -8,6 +8,8 @@
 
 #include "tests/support/tasks.hpp"
 
+#include "lifeguard/systems/built_in_systems.hpp"
+
 namespace lifeguard::quadrotor_test {
 
 using test_support::with_integrator;
@@ -91,7 +93,7 @@ TEST(Quadrotor, CouplingByHand) {
 TEST(Quadrotor, GyroscopicAndCouplingTermsDoNoWork) {
   // Whatever the rotors do, the power is that of their torques at rest on the rates of turning.
   for (std::uint64_t index = 0; index < 200; ++index) {
-    const Quadrotor s = std::get<Quadrotor>(quadrotor_family().draw(1, index).system);
+    const Quadrotor s = built_in_as<Quadrotor>(quadrotor_family().draw(1, index).system);
     const Eigen::Vector3d omega = test_support::random_vector(3, 5, index);
     const Eigen::Vector4d u = test_support::random_vector(4, 1, 1000 + index);
     const Eigen::Vector3d moving = accelerations(s, spinning(omega(0), omega(1), omega(2)), u);

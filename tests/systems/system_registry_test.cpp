@@ -1,13 +1,12 @@
 // A user's own system by its name: from a configuration through a run, its file, its check, its
 // report and its exported policy, as if it were built in.
 
-#include "lifeguard/systems/system_registry.hpp"
+#include "lifeguard/systems/custom_system.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <mutex>
@@ -21,9 +20,11 @@
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/systems/system_reference.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/invalid_input.hpp"
 
 namespace lifeguard::system_registry_test {
@@ -57,17 +58,12 @@ void register_own_systems() {
   });
 }
 
-class OwnSystem : public testing::Test {
+class OwnSystem : public test_support::Folder {
  protected:
   void SetUp() override {
+    Folder::SetUp();
     register_own_systems();
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("lifeguard-own-{}-{}", info->name(), getpid());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static ExperimentConfig config(const std::string& base, const std::string& rest) {
     return parse_config(fmt::format("[experiment]\nname = \"own\"\nrounds = 12\ntasks = 3\n"
@@ -76,8 +72,6 @@ class OwnSystem : public testing::Test {
                                     base, rest),
                         "own.toml");
   }
-
-  std::filesystem::path folder_;
 };
 
 constexpr const char* kBox = "[safe_set.gain_box]\nlower = -20\nupper = 20\n";

@@ -13,8 +13,9 @@
 #include <sstream>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
+#include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/systems/system_reference.hpp"
-#include "lifeguard/systems/system_registry.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/tasks.hpp"
@@ -41,13 +42,13 @@ TYPED_TEST(EverySystem, IsInEveryListThatIsDerived) {
   using S = TypeParam;
   const std::string name(S::kName);
   EXPECT_THAT(system_names(), Contains(name));
-  EXPECT_TRUE(same_system(system_by_name(name), S{}));
+  EXPECT_EQ(system_by_name(name), System(S{}));
   ASSERT_FALSE(S::families().empty());
   EXPECT_EQ(S::families().front().name, name);
   for (const Family& family : S::families()) {
     EXPECT_THAT(family_names(), Contains(family.name));
     const Family found = family_by_name(family.name);
-    EXPECT_TRUE(std::holds_alternative<S>(found.nominal)) << family.name;
+    EXPECT_TRUE(std::holds_alternative<S>(found.nominal.model().machine)) << family.name;
     EXPECT_EQ(found.ranges.size(), family.ranges.size());
     EXPECT_NO_THROW(found.validate());
   }
@@ -162,7 +163,8 @@ enum class Flaw {
   a_field_not_described,
   no_meaning,
   two_names,
-  no_inclusion
+  no_inclusion,
+  no_conversion
 };
 
 template <Flaw kFlaw>
@@ -196,6 +198,7 @@ struct Sample {
   Eigen::VectorXd equilibrium_action(const Eigen::VectorXd& goal) const;
   UncertainPlant inclusion(const TaskSettings& task, const InclusionSettings& settings) const
       requires(kFlaw != Flaw::no_inclusion);
+  operator System() const requires(kFlaw != Flaw::no_conversion);
   bool operator==(const Sample&) const = default;
 };
 static_assert(BuiltInSystem<Sample<Flaw::none>>);
@@ -205,6 +208,7 @@ static_assert(!BuiltInSystem<Sample<Flaw::a_field_not_described>>);
 static_assert(!BuiltInSystem<Sample<Flaw::no_meaning>>);
 static_assert(!BuiltInSystem<Sample<Flaw::two_names>>);
 static_assert(!BuiltInSystem<Sample<Flaw::no_inclusion>>);
+static_assert(!BuiltInSystem<Sample<Flaw::no_conversion>>);
 
 TEST(ParameterRule, SaysWhatItAllows) {
   EXPECT_EQ(ParameterRule::any().text(), "must be finite");

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/tasks.hpp"

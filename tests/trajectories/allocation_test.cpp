@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/allocation_count.hpp"

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
 #include "tests/support/trajectories.hpp"

@@ -5,6 +5,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/trajectories.hpp"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/scalar_rollout.hpp"
 #include "tests/support/trajectories.hpp"

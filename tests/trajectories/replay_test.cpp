@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/trajectories.hpp"
 

@@ -11,6 +11,8 @@
 
 namespace lifeguard {
 
+struct ClosedLoop;
+
 /// All that safety speaks of, as it lies in a learner: task t has the policy α_t = ᾱ_t + L s_t and
 /// must obey its safe set, and the eigenvalues of LᵀL must lie in [p, q]. Owns nothing.
 struct SafetyView {
@@ -81,5 +83,69 @@ struct PolicyParameters {
 /// Computes both.
 PolicyParameters policy_parameters(const Eigen::MatrixXd& basis, const Eigen::VectorXd& anchor,
                                    const Eigen::VectorXd& coefficients);
+
+/// An independent check of what a learner holds, in integers: a double is an integer times a power
+/// of two, so nothing below is rounded and no tolerance exists. It shares no code with what
+/// computes policies and certificates, only the types that hold the numbers.
+
+enum class FindingKind {
+  not_finite,             // a number that is not finite; nothing else was checked
+  row_violated,           // a_iᵀ (ᾱ + L s) > b_i
+  slack_limit_violated,   // ‖b - A (ᾱ + L s)‖ > c_max
+  inequality_violated,    // [I; K]ᵀ Θ [I; K] ⪯ Q does not hold
+  spectrum_too_small,     // LᵀL - p I has a negative eigenvalue
+  spectrum_too_large,     // q I - LᵀL has a negative eigenvalue
+  certificate_mismatch,   // the certificate speaks of other parameters
+  certificate_overclaims  // a margin in the certificate is above the true one
+};
+
+/// In words.
+const char* to_string(FindingKind kind);
+
+/// Something that does not hold.
+struct Finding {
+  FindingKind kind;
+  int task = -1;  // -1: about the basis or the certificate as a whole
+  int row = -1;   // the constraint of the set
+  /// For a person; names task and row.
+  std::string message;
+};
+
+/// Empty means: all that was asked for holds, exactly.
+using Findings = std::vector<Finding>;
+
+/// A_t (ᾱ_t + L s_t) ≤ b_t, ‖b_t - A_t (ᾱ_t + L s_t)‖ ≤ c_t and the matrix inequalities for every
+/// task, and p I ⪯ LᵀL ⪯ q I. Throws InvalidInput as SafetyView::validate does.
+Findings check_safety(const SafetyView& view);
+
+/// One policy as it is executed: A α ≤ b, ‖b - A α‖ ≤ c and the matrix inequalities.
+Findings check_policy(const SafeSet& set, const Eigen::VectorXd& parameters);
+
+/// Whether check_policy would find nothing, without saying what: cheap enough for every round.
+/// Where doubles decide with room for all their roundings, integers are not asked.
+bool obeys_exactly(const SafeSet& set, const Eigen::VectorXd& parameters);
+
+/// Whether a policy as it is executed has at least these margins, exactly.
+bool claim_holds(const SafeSet& set, const Eigen::VectorXd& parameters,
+                 const TaskCertificate& claim);
+
+/// check_safety, and that the certificate is about these parameters and claims no more than holds.
+Findings check_certificate(const SafetyView& view, const Certificate& certificate);
+
+/// Something that does not hold of a closed-loop set.
+struct ClosedLoopFinding {
+  /// For a person; names the corner, limit or state.
+  std::string message;
+};
+
+/// Proves, in rational arithmetic without any rounding, all that a closed-loop set claims except
+/// that particular gains obey its inequalities:
+///   P ≻ 0; E = {xᵀPx ≤ 1} lies within the state limits and holds the start box;
+///   for each corner of the plant the relation of P, W and the multipliers of channels and noise,
+///   that noise leaves E invariant, λ² + Σ α ≤ 1, and Θ and Q of its inequality;
+///   Θ and Q of the inequality of each action limit.
+/// What follows for gains that obey the inequalities is said at ClosedLoop. Shares no code with
+/// what makes such sets. Empty means: all of it holds, exactly.
+std::vector<ClosedLoopFinding> check_closed_loop(const ClosedLoop& closed_loop);
 
 }  // namespace lifeguard

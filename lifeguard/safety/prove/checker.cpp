@@ -1,71 +1,26 @@
-#include "lifeguard/safety/prove/checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/safety/prove/exact_number.hpp"
 
 namespace lifeguard {
 namespace {
-
-using Integer = boost::multiprecision::cpp_int;
-
-/// digits / 2^places: every finite double, and all sums and products of them.
-struct Exact {
-  Integer digits = 0;
-  int places = 0;
-
-  Exact() = default;
-  Exact(Integer d, int p) : digits(std::move(d)), places(p) {}
-  explicit Exact(double value) {
-    int exponent = 0;
-    const double mantissa = std::frexp(value, &exponent);  // value = mantissa · 2^exponent
-    auto whole = static_cast<long long>(std::ldexp(mantissa, 53));
-    for (places = 53 - exponent; whole != 0 && whole % 2 == 0; whole /= 2) --places;
-    digits = whole;
-    if (places < 0) digits <<= -places;
-    if (places < 0 || whole == 0) places = 0;
-  }
-
-  /// value · 2^n, for n ≥ places.
-  Integer shifted(int n) const { return Integer(digits * (Integer(1) << (n - places))); }
-};
-
-Exact operator+(const Exact& x, const Exact& y) {
-  const int n = std::max(x.places, y.places);
-  return {x.shifted(n) + y.shifted(n), n};
-}
-Exact operator-(const Exact& x, const Exact& y) { return x + Exact(-y.digits, y.places); }
-Exact operator*(const Exact& x, const Exact& y) {
-  return {x.digits * y.digits, x.places + y.places};
-}
-bool operator<(const Exact& x, const Exact& y) { return (x - y).digits < 0; }
-
-using ExactVector = std::vector<Exact>;
-
-double approximate(const Exact& x) {
-  return boost::multiprecision::cpp_rational(x.digits, Integer(1) << x.places).convert_to<double>();
-}
-
-ExactVector exact(const Eigen::VectorXd& values) {
-  ExactVector result;
-  for (const double value : values) result.emplace_back(value);
-  return result;
-}
 
 /// ᾱ + L s.
 ExactVector policy(const SafetyView& view, int task) {
   ExactVector alpha = exact(view.anchors[static_cast<std::size_t>(task)]);
   for (long i = 0; i < view.basis.rows(); ++i) {
     for (long j = 0; j < view.basis.cols(); ++j) {
-      Exact& entry = alpha[static_cast<std::size_t>(i)];
-      entry = entry + Exact(view.basis(i, j)) * Exact(view.coefficients(j, task));
+      ExactNumber& entry = alpha[static_cast<std::size_t>(i)];
+      entry = entry + ExactNumber(view.basis(i, j)) * ExactNumber(view.coefficients(j, task));
     }
   }
   return alpha;
@@ -77,68 +32,45 @@ ExactVector slack(const SafeSet& set, const ExactVector& alpha) {
   for (int row = 0; row < set.rows(); ++row) {
     for (int i = 0; i < set.parameters(); ++i) {
       if (set.coefficients()(row, i) == 0) continue;
-      Exact& entry = result[static_cast<std::size_t>(row)];
-      entry = entry - Exact(set.coefficients()(row, i)) * alpha[static_cast<std::size_t>(i)];
+      ExactNumber& entry = result[static_cast<std::size_t>(row)];
+      entry = entry - ExactNumber(set.coefficients()(row, i)) * alpha[static_cast<std::size_t>(i)];
     }
   }
   return result;
 }
 
 /// Whether ‖s‖ ≤ limit, by squares.
-bool within(const ExactVector& s, const Exact& limit) {
-  Exact squares;
-  for (const Exact& entry : s) squares = squares + entry * entry;
+bool within(const ExactVector& s, const ExactNumber& limit) {
+  ExactNumber squares;
+  for (const ExactNumber& entry : s) squares = squares + entry * entry;
   return limit.digits >= 0 && !(limit * limit < squares);
 }
 
 void check_rows(const SafeSet& set, const ExactVector& s, int task, Findings& findings) {
   const std::string of = task < 0 ? "" : fmt::format("task {}: ", task);
   for (int row = 0; row < set.rows(); ++row) {
-    const Exact& entry = s[static_cast<std::size_t>(row)];
+    const ExactNumber& entry = s[static_cast<std::size_t>(row)];
     if (entry.digits >= 0) continue;
     const double excess = -approximate(entry);
     findings.push_back({FindingKind::row_violated, task, row,
                         fmt::format("{}\"{}\" is violated by {:.6g}", of, set.name(row), excess)});
   }
-  if (set.has_slack_limit() && !within(s, Exact(set.slack_limit()))) {
+  if (set.has_slack_limit() && !within(s, ExactNumber(set.slack_limit()))) {
     findings.push_back(
         {FindingKind::slack_limit_violated, task, -1,
          fmt::format("{}the slack is longer than its limit {:.6g}", of, set.slack_limit())});
   }
 }
 
-/// Whether a symmetric matrix has no negative eigenvalue: elimination as in LDLᵀ, without fractions
-/// (Bareiss 1968: the divisions leave no remainder). A pivot of 0 must have zeros beside it.
-bool positive_semidefinite(std::vector<std::vector<Integer>> m) {
-  Integer previous = 1;
-  for (std::size_t i = 0; i < m.size(); ++i) {
-    const Integer pivot = m[i][i];
-    if (pivot < 0) return false;
-    for (std::size_t j = i + 1; pivot == 0 && j < m.size(); ++j) {
-      if (m[i][j] != 0) return false;
-    }
-    if (pivot == 0) continue;
-    for (std::size_t r = i + 1; r < m.size(); ++r) {
-      for (std::size_t c = i + 1; c < m.size(); ++c) {
-        m[r][c] = (m[r][c] * pivot - m[r][i] * m[i][c]) / previous;
-      }
-    }
-    previous = pivot;
-  }
-  return true;
-}
-
-using ExactMatrix = std::vector<ExactVector>;
-
 /// LᵀL.
-ExactMatrix gram_matrix(const Eigen::MatrixXd& basis) {
+ExactRows gram_matrix(const Eigen::MatrixXd& basis) {
   const auto k = static_cast<std::size_t>(basis.cols());
-  ExactMatrix columns;
+  ExactRows columns;
   for (long j = 0; j < basis.cols(); ++j) columns.push_back(exact(basis.col(j)));
-  ExactMatrix gram(k, ExactVector(k));
+  ExactRows gram(k, ExactVector(k));
   for (std::size_t i = 0; i < k; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      Exact& entry = gram[i][j];
+      ExactNumber& entry = gram[i][j];
       for (std::size_t row = 0; row < columns[i].size(); ++row) {
         entry = entry + columns[i][row] * columns[j][row];
       }
@@ -151,7 +83,7 @@ ExactMatrix gram_matrix(const Eigen::MatrixXd& basis) {
 /// Whether M = RᵀR + E, with R from doubles and the exact rest E diagonally dominant, proves that M
 /// has no negative eigenvalue: both parts have none. Elimination takes minutes for large matrices,
 /// this does not; false only says that it is not proven in this way.
-bool factor_proves(const ExactMatrix& m) {
+bool factor_proves(const ExactRows& m) {
   const auto k = static_cast<Eigen::Index>(m.size());
   Eigen::MatrixXd rounded(k, k);
   for (Eigen::Index i = 0; i < k; ++i) {
@@ -167,22 +99,21 @@ bool factor_proves(const ExactMatrix& m) {
     if (cholesky.info() != Eigen::Success) continue;
     const Eigen::MatrixXd factor = cholesky.matrixL();
     if (!factor.allFinite()) continue;
-    ExactMatrix rows;
+    ExactRows rows;
     for (Eigen::Index i = 0; i < k; ++i) rows.push_back(exact(factor.row(i).head(i + 1)));
     bool dominant = true;
     ExactVector off_diagonal(m.size());
     ExactVector diagonal(m.size());
     for (std::size_t i = 0; i < m.size(); ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
-        Exact rest = m[i][j];
+        ExactNumber rest = m[i][j];
         for (std::size_t l = 0; l <= j; ++l) rest = rest - rows[i][l] * rows[j][l];
         if (i == j) {
           diagonal[i] = rest;
           continue;
         }
-        const Exact magnitude(abs(rest.digits), rest.places);
-        off_diagonal[i] = off_diagonal[i] + magnitude;
-        off_diagonal[j] = off_diagonal[j] + magnitude;
+        off_diagonal[i] = off_diagonal[i] + magnitude(rest);
+        off_diagonal[j] = off_diagonal[j] + magnitude(rest);
       }
     }
     for (std::size_t i = 0; i < m.size(); ++i) {
@@ -194,54 +125,46 @@ bool factor_proves(const ExactMatrix& m) {
 }
 
 /// Whether a symmetric matrix has no negative eigenvalue.
-bool positive_semidefinite(const ExactMatrix& m) {
-  if (factor_proves(m)) return true;
-  int places = 0;
-  for (const ExactVector& row : m) {
-    for (const Exact& entry : row) places = std::max(places, entry.places);
-  }
-  std::vector<std::vector<Integer>> integers(m.size());
-  for (std::size_t i = 0; i < m.size(); ++i) {
-    for (const Exact& entry : m[i]) integers[i].push_back(entry.shifted(places));
-  }
-  return positive_semidefinite(std::move(integers));
+bool positive_semidefinite(const ExactRows& m) {
+  return factor_proves(m) || definiteness(m) != Definite::no;
 }
 
 /// Whether sign · (LᵀL - bound I) has no negative eigenvalue.
-bool spectrum_holds(const ExactMatrix& gram, double bound, int sign) {
-  ExactMatrix shifted = gram;
+bool spectrum_holds(const ExactRows& gram, double bound, int sign) {
+  ExactRows shifted = gram;
   for (std::size_t i = 0; i < gram.size(); ++i) {
-    shifted[i][i] = shifted[i][i] - Exact(bound);
-    for (Exact& entry : shifted[i]) entry.digits *= sign;
+    shifted[i][i] = shifted[i][i] - ExactNumber(bound);
+    for (ExactNumber& entry : shifted[i]) entry.digits *= sign;
   }
   return positive_semidefinite(shifted);
 }
 
 /// Whether [I; K]ᵀ Θ [I; K] ⪯ part² Q, for the α that stacks the rows of K.
 bool inequality_holds(const GainInequality& inequality, const ExactVector& alpha,
-                      const Exact& part) {
+                      const ExactNumber& part) {
   const auto n = static_cast<std::size_t>(inequality.features());
   const auto m = static_cast<std::size_t>(inequality.actions());
   // Row i of [I; K].
   const auto stacked = [&](std::size_t i, std::size_t j) {
-    return i < n ? Exact(i == j ? 1.0 : 0.0) : alpha[(i - n) * n + j];
+    return i < n ? ExactNumber(i == j ? 1.0 : 0.0) : alpha[(i - n) * n + j];
   };
   const auto theta = [&](std::size_t i, std::size_t j) {
-    return Exact(inequality.theta()(static_cast<long>(i), static_cast<long>(j)));
+    return ExactNumber(inequality.theta()(static_cast<long>(i), static_cast<long>(j)));
   };
-  ExactMatrix image(n + m, ExactVector(n));  // Θ [I; K]
+  ExactRows image(n + m, ExactVector(n));  // Θ [I; K]
   for (std::size_t i = 0; i < n + m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
-      Exact& entry = image[i][j];
+      ExactNumber& entry = image[i][j];
       entry = theta(i, j);
       for (std::size_t a = n; a < n + m; ++a) entry = entry + theta(i, a) * stacked(a, j);
     }
   }
-  ExactMatrix rest(n, ExactVector(n));
+  ExactRows rest(n, ExactVector(n));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
-      Exact& entry = rest[i][j];
-      entry = part * part * Exact(inequality.limit()(static_cast<long>(i), static_cast<long>(j))) -
+      ExactNumber& entry = rest[i][j];
+      entry = part * part *
+                  ExactNumber(inequality.limit()(static_cast<long>(i), static_cast<long>(j))) -
               image[i][j];
       for (std::size_t a = n; a < n + m; ++a) entry = entry - stacked(a, i) * image[a][j];
     }
@@ -264,7 +187,7 @@ void check_constraints(const SafeSet& set, const ExactVector& alpha, int task, F
   for (int row = set.rows(); row < set.constraints(); ++row) {
     const GainInequality& inequality =
         set.inequalities()[static_cast<std::size_t>(row - set.rows())];
-    if (inequality_holds(inequality, alpha, Exact(1.0))) continue;
+    if (inequality_holds(inequality, alpha, ExactNumber(1.0))) continue;
     findings.push_back(
         {FindingKind::inequality_violated, task, row,
          fmt::format("{}\"{}\" does not hold", task < 0 ? "" : fmt::format("task {}: ", task),
@@ -279,16 +202,16 @@ bool claim_holds(const TaskCertificate& claim, const SafeSet& set, const ExactVe
   if (claim.row_margin == kInfinity && set.constrained()) return false;
   if (claim.slack_margin == kInfinity && set.has_slack_limit()) return false;
   if (std::isfinite(claim.row_margin)) {
-    for (const Exact& entry : s) {
-      if (entry < Exact(claim.row_margin)) return false;
+    for (const ExactNumber& entry : s) {
+      if (entry < ExactNumber(claim.row_margin)) return false;
     }
     for (const GainInequality& inequality : set.inequalities()) {
-      const Exact part = Exact(1.0) - Exact(claim.row_margin);
+      const ExactNumber part = ExactNumber(1.0) - ExactNumber(claim.row_margin);
       if (part.digits < 0 || !inequality_holds(inequality, alpha, part)) return false;
     }
   }
   return !std::isfinite(claim.slack_margin) || !set.has_slack_limit() ||
-         within(s, Exact(set.slack_limit()) - Exact(claim.slack_margin));
+         within(s, ExactNumber(set.slack_limit()) - ExactNumber(claim.slack_margin));
 }
 
 enum class Sure { yes, no, not_known };
@@ -379,7 +302,7 @@ Findings check_safety(const SafetyView& view) {
     const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
     check_constraints(set, policy(view, t), t, findings);
   }
-  const ExactMatrix gram = gram_matrix(view.basis);
+  const ExactRows gram = gram_matrix(view.basis);
   if (!spectrum_holds(gram, view.smallest_eigenvalue, 1)) {
     findings.push_back(
         {FindingKind::spectrum_too_small, -1, -1,

@@ -1,47 +1,17 @@
-#include "lifeguard/safety/prove/closed_loop_checker.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <utility>
+
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/prove/exact_number.hpp"
+#include "lifeguard/safety/sets/closed_loop.hpp"
 
 namespace lifeguard {
 namespace closed_loop_check {
 
-using Integer = boost::multiprecision::cpp_int;
-
-/// digits · 2^exponent: every finite double, and all sums and products of them.
-struct Number {
-  Integer digits = 0;
-  int exponent = 0;
-
-  Number() = default;
-  Number(Integer d, int e) : digits(std::move(d)), exponent(e) {}
-  explicit Number(double value) {
-    const double mantissa = std::frexp(value, &exponent);
-    digits = static_cast<long long>(std::ldexp(mantissa, 53));
-    exponent -= 53;
-    if (value == 0) exponent = 0;
-  }
-  bool is_zero() const { return digits == 0; }
-};
-
-Number operator+(const Number& x, const Number& y) {
-  if (x.is_zero()) return y;
-  if (y.is_zero()) return x;
-  const int e = std::min(x.exponent, y.exponent);
-  return {Integer((x.digits << (x.exponent - e)) + (y.digits << (y.exponent - e))), e};
-}
-Number operator-(const Number& x) { return {Integer(-x.digits), x.exponent}; }
-Number operator-(const Number& x, const Number& y) { return x + -y; }
-Number operator*(const Number& x, const Number& y) {
-  return {Integer(x.digits * y.digits), x.exponent + y.exponent};
-}
-bool operator<=(const Number& x, const Number& y) { return (x - y).digits <= 0; }
-
-Number magnitude(const Number& x) { return {Integer(abs(x.digits)), x.exponent}; }
+using Number = ExactNumber;
 
 /// A matrix of exact numbers.
 struct Exact {
@@ -111,49 +81,7 @@ Number quadratic_form(const Exact& m, const std::vector<Number>& x) {
   return sum;
 }
 
-enum class Definite { no, semidefinite, positive };
-
-/// Symmetric elimination without fractions: the divisions leave no remainder (Bareiss 1968), and
-/// the pivots are the leading determinants. A pivot of 0 must have zeros beside it.
-Definite definiteness(const Exact& m) {
-  int lowest = 0;
-  for (const auto& row : m.rows) {
-    for (const Number& entry : row) {
-      if (!entry.is_zero()) lowest = std::min(lowest, entry.exponent);
-    }
-  }
-  const std::size_t n = m.rows.size();
-  std::vector<std::vector<Integer>> a(n, std::vector<Integer>(n));
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const Number& entry = m.rows[i][j];
-      if (!entry.is_zero()) a[i][j] = entry.digits << (entry.exponent - lowest);
-      if (j < i && a[i][j] != a[j][i]) return Definite::no;  // not even symmetric
-    }
-  }
-  Definite result = Definite::positive;
-  Integer previous = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Integer pivot = a[i][i];
-    if (pivot < 0) return Definite::no;
-    if (pivot == 0) {
-      for (std::size_t j = i + 1; j < n; ++j) {
-        if (a[i][j] != 0) return Definite::no;
-      }
-      result = Definite::semidefinite;
-      continue;
-    }
-    for (std::size_t r = i + 1; r < n; ++r) {
-      for (std::size_t c = i + 1; c < n; ++c) {
-        a[r][c] = (a[r][c] * pivot - a[r][i] * a[i][c]) / previous;
-      }
-    }
-    previous = pivot;
-  }
-  return result;
-}
-
-bool not_negative(const Exact& m) { return definiteness(m) != Definite::no; }
+bool not_negative(const Exact& m) { return definiteness(m.rows) != Definite::no; }
 
 /// Calls visit(corner) for every corner of a box.
 template <class Visit>
@@ -201,7 +129,7 @@ class Check {
       : loop_(loop), plant_(loop.plant), p_(loop.p), decay_(loop.decay) {}
 
   std::vector<ClosedLoopFinding> run() {
-    if (definiteness(p_) != Definite::positive) {
+    if (definiteness(p_.rows) != Definite::positive) {
       found("P is not positive definite");
       return findings_;
     }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 
 /// Linear algebra in integers, for the few questions about safe sets that no tolerance may decide.
 /// Internal: not installed.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 
 namespace lifeguard {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/core/uncertain_plant.hpp"
-#include "lifeguard/safety/sets/gain_inequality.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
@@ -44,7 +44,7 @@ struct ClosedLoopSettings {
 /// of the inclusion and all gains that obey the inequalities, whatever noise within its limits is
 /// added to the actions: from E the state never leaves E, E lies within the state limits, no action
 /// limit is passed, and without noise ‖x‖_P shrinks by λ a step. check_closed_loop
-/// (prove/closed_loop_checker.hpp) proves all of this but the inequalities for the gains at hand,
+/// (prove/certificate.hpp) proves all of this but the inequalities for the gains at hand,
 /// which is up to whoever picks gains. A value.
 struct ClosedLoop {
   UncertainPlant plant;

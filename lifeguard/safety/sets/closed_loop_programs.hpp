@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/solve/semidefinite_program.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/gaussian_policy.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/exact_program.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 

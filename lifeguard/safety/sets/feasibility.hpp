@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {

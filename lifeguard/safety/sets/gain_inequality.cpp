@@ -1,4 +1,4 @@
-#include "lifeguard/safety/sets/gain_inequality.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 #include <fmt/format.h>
 

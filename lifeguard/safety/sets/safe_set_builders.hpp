@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lifeguard/policy/features.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lifeguard/core/saved_state.hpp"
-#include "lifeguard/safety/sets/gain_inequality.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {

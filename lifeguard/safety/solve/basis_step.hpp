@@ -3,10 +3,10 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "lifeguard/safety/solve/least_distance.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 #include "lifeguard/safety/solve/spectral_clip.hpp"
 #include "lifeguard/safety/solve/tightened_tasks.hpp"
 

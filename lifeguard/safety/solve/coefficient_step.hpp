@@ -4,9 +4,9 @@
 #include <Eigen/Eigenvalues>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/safety/solve/least_distance.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 
 namespace lifeguard {
 

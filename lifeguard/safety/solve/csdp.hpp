@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 
 namespace lifeguard {
 

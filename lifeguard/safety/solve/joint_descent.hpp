@@ -3,9 +3,9 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/solve/tightened_tasks.hpp"
 
 namespace lifeguard {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "lifeguard/safety/sets/safe_set.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 
 namespace lifeguard {
 

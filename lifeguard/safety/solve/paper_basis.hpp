@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 
 namespace lifeguard {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/solve/fault_injection.hpp"
 #include "lifeguard/safety/solve/projection_result.hpp"
 #include "lifeguard/safety/solve/projection_settings.hpp"

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/knowledge.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/policy/policy.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 
 namespace lifeguard {
 

@@ -1,4 +1,4 @@
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 
 namespace lifeguard {
 

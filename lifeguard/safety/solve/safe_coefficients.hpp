@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "lifeguard/safety/solve/fault_injection.hpp"
-#include "lifeguard/safety/solve/projection_status.hpp"
+#include "lifeguard/safety/solve/projection_settings.hpp"
 #include "lifeguard/safety/solve/tightened_tasks.hpp"
 
 namespace lifeguard {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/knowledge.hpp"
+#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/prove/verification.hpp"
 #include "lifeguard/safety/solve/fault_injection.hpp"
 #include "lifeguard/safety/solve/projection.hpp"

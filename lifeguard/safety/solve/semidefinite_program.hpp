@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "lifeguard/core/deadline.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/stop.hpp"
 
 namespace lifeguard {
 

@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "lifeguard/safety/sets/gain_inequality.hpp"
+#include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 
