@@ -15,7 +15,7 @@ namespace lifeguard {
 
 class SettingVisitor;
 
-/// Settings of IndependentLearner.
+/// Settings of PG, in which every task learns alone (independent.hpp).
 struct IndependentSettings {
   static constexpr std::string_view kMethod = "pg";
   RoundSettings round;
@@ -30,7 +30,7 @@ struct IndependentSettings {
   void validate(int parameters) const;
 };
 
-/// Settings of PgElla, named as in its paper.
+/// Settings of PG-ELLA (pg_ella.hpp), named as in its paper.
 struct PgEllaSettings {
   static constexpr std::string_view kMethod = "pg-ella";
   RoundSettings round;
@@ -51,7 +51,7 @@ struct PgEllaSettings {
   void validate(int parameters) const;
 };
 
-/// Settings of SharedLearner.
+/// Settings of the method with one policy for all tasks (shared.hpp).
 struct SharedSettings {
   static constexpr std::string_view kMethod = "shared";
   RoundSettings round;
@@ -63,8 +63,8 @@ struct SharedSettings {
   void validate(int parameters) const;
 };
 
-/// Every method of the library, by its settings. To add one, write its file and its name here. The
-/// settings of a method have
+/// Every method of the library, by its settings. To add one, write its file, and its settings and
+/// its name here. The settings of a method have
 ///   static constexpr std::string_view kMethod;     its name in configurations
 ///   RoundSettings round;                           how its trajectories become losses
 ///   void visit(SettingVisitor&);                   its tables in a configuration
