@@ -17,6 +17,7 @@
 #include "cli/stop.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
@@ -83,17 +84,22 @@ struct PolicyArguments {
   std::string run;
   std::string task = "0";
   std::string header;
+  std::string c_header;
   bool json = false;
 };
 
 void export_one(const PolicyArguments& arguments) {
   const ExportedPolicy policy = export_policy(RunView(arguments.run), arguments.task);
-  if (!arguments.header.empty()) {
-    write_file(arguments.header, policy_to_header(policy));
-    say("{} written", arguments.header);
-    if (!arguments.json) return;
-  }
-  print_json(policy_to_json(policy));
+  bool written = false;
+  const auto write_header = [&](const std::string& file, HeaderLanguage language) {
+    if (file.empty()) return;
+    write_file(file, policy_to_header(policy, language));
+    say("{} written", file);
+    written = true;
+  };
+  write_header(arguments.header, HeaderLanguage::cpp);
+  write_header(arguments.c_header, HeaderLanguage::c99);
+  if (!written || arguments.json) print_json(policy_to_json(policy));
 }
 
 struct InfoArguments {
@@ -219,6 +225,8 @@ void add_inspect_commands(CLI::App& app) {
       ->capture_default_str();
   add_path(*policy_command, "--header", policy_arguments->header,
            "write a self-contained C++ header to this file");
+  add_path(*policy_command, "--c-header", policy_arguments->c_header,
+           "write a self-contained C99 header to this file");
   policy_command->add_flag("--json", policy_arguments->json,
                            "print JSON, also when a header is written");
   policy_command->callback([policy_arguments] { export_one(*policy_arguments); });

@@ -37,6 +37,7 @@
 #include "lifeguard/report/report_data.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_summary.hpp"

@@ -170,18 +170,16 @@ void judge_spectrum(const std::vector<FigureResult>& results, const std::string&
 void judge_machines(const FigureResult& figure, std::vector<Claim>& claims) {
   Claim claim{fmt::format("{}: no machine falls, leaves its limits or saturates while ours learns",
                           figure.figure.title),
-              "(not in the paper)", "falls, violations, saturations: ", ""};
+              "(not in the paper)", "falls, violations, saturations in trajectories: ", ""};
   bool holds = true;
   for (const MethodSummary& m : figure.comparison.methods) {
     claim.measured +=
-        fmt::format("{}{} {}, {}, {}", &m == &figure.comparison.methods.front() ? "" : "; ", m.name,
-                    m.falls, m.violations, m.saturations);
+        fmt::format("{}{} {}, {}, {} of {}", &m == &figure.comparison.methods.front() ? "" : "; ",
+                    m.name, m.falls, m.violations, m.saturations, m.trajectories);
     if (m.name == "learner" && m.falls + m.violations + m.saturations + m.unsafe_policies > 0) {
       holds = false;
     }
   }
-  claim.measured +=
-      fmt::format("; of {} trajectories each", figure.comparison.methods.front().trajectories);
   claim.verdict = holds ? "confirmed" : "not confirmed";
   claims.push_back(std::move(claim));
 }

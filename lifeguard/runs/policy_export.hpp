@@ -44,9 +44,5 @@ struct ExportedPolicy {
 ExportedPolicy export_policy(const RunView& run, const std::string& task);
 
 nlohmann::ordered_json policy_to_json(const ExportedPolicy& policy);
-/// A C++ header without dependencies: the gains and one function from state to action, which
-/// computes the features as Features::evaluate does. With a closed loop also its numbers, in
-/// constants that a static_assert can look at, and whether a state lies in the guaranteed region.
-std::string policy_to_header(const ExportedPolicy& policy);
 
 }  // namespace lifeguard

@@ -164,7 +164,7 @@ UncertainPlant Quadrotor::inclusion(const TaskSettings& task,
   const Interval yaw = turn * around(2, 0.5 * (pair[2] + pair[3]));
 
   // The body turns the axes of roll and pitch into each other:
-  //   φ̈ has (k_x ψ̇ - j_x Ω_r) θ̇,   θ̈ has (k_y ψ̇ + j_y Ω_r) φ̇,   Ω_r = b - e.
+  //   φ̈ has (k_x ψ̇ + j_x Ω_r) θ̇,   θ̈ has (k_y ψ̇ - j_y Ω_r) φ̇,   Ω_r = b - e.
   // Both are nearly the same multiple of one speed ω = ψ̇ + η Ω_r, a rotation which channels would
   // forget: the two ends of ω are the corners, and channels hold what is left.
   const Interval kx = (iyy - izz) / ixx;
@@ -175,13 +175,13 @@ UncertainPlant Quadrotor::inclusion(const TaskSettings& task,
   const double cx = kx.centre();
   const double cy = ky.centre();
   const double squares = cx * cx + cy * cy;
-  const double eta = squares > 0 ? (cy * jy.centre() - cx * jx.centre()) / squares : 0;
+  const double eta = squares > 0 ? (cx * jx.centre() - cy * jy.centre()) / squares : 0;
   const double residual_speed = pair[2] + pair[3];
   const double omega = rate[2] + std::fabs(eta) * residual_speed;
   const double left_x =
-      (kx - cx).magnitude() * rate[2] + (jx + cx * eta).magnitude() * residual_speed;
+      (kx - cx).magnitude() * rate[2] + (jx - cx * eta).magnitude() * residual_speed;
   const double left_y =
-      (ky - cy).magnitude() * rate[2] + (jy - cy * eta).magnitude() * residual_speed;
+      (ky - cy).magnitude() * rate[2] + (jy + cy * eta).magnitude() * residual_speed;
 
   AccelerationInclusion inclusion;
   for (const double w : {-omega, omega}) {

@@ -16,10 +16,12 @@ struct InclusionSettings;
 
 /// Attitude of a quadrotor, after S. Bouabdallah, "Design and control of quadrotors with
 /// application to autonomous flying" (EPFL thesis 3727, 2007). With rotor speeds Ω_i:
-///   Ixx φ̈ = θ̇ ψ̇ (Iyy - Izz) - J_r θ̇ Ω_r + l b (Ω4² - Ω2²)
-///   Iyy θ̈ = φ̇ ψ̇ (Izz - Ixx) + J_r φ̇ Ω_r + l b (Ω1² - Ω3²)
+///   Ixx φ̈ = θ̇ ψ̇ (Iyy - Izz) + J_r θ̇ Ω_r + l b (Ω4² - Ω2²)
+///   Iyy θ̈ = φ̇ ψ̇ (Izz - Ixx) - J_r φ̇ Ω_r + l b (Ω1² - Ω3²)
 ///   Izz ψ̈ = φ̇ θ̇ (Ixx - Iyy) + drag (Ω2² + Ω4² - Ω1² - Ω3²)
 ///   Ω_r = Ω2 + Ω4 - Ω1 - Ω3.
+/// Drag turns the body against the spin of a rotor, so rotors 2 and 4 spin about -z and all rotors
+/// together have the momentum -J_r Ω_r about z; its gyroscopic torque is -ω × (0, 0, -J_r Ω_r).
 /// State (φ, θ, ψ in rad, φ̇, θ̇, ψ̇ in rad/s). Action u_i is the relative deviation of rotor i from
 /// hover: Ω_i = Ω_hover (1 + u_i) with Ω_hover = √(m g / 4b).
 struct Quadrotor {
@@ -134,9 +136,9 @@ struct Dynamics<Quadrotor> {
     const Real s4 = u[3] * (Real(2.0) + u[3]);
     const Real residual = (u[1] + u[3]) - (u[0] + u[2]);  // Ω_r / Ω_hover
     const Real roll = x[3], pitch = x[4], yaw = x[5];
-    out[0] = Real(coupling[0]) * (pitch * yaw) - Real(gyroscopic[0]) * (pitch * residual) +
+    out[0] = Real(coupling[0]) * (pitch * yaw) + Real(gyroscopic[0]) * (pitch * residual) +
              Real(torque[0]) * (s4 - s2);
-    out[1] = Real(coupling[1]) * (roll * yaw) + Real(gyroscopic[1]) * (roll * residual) +
+    out[1] = Real(coupling[1]) * (roll * yaw) - Real(gyroscopic[1]) * (roll * residual) +
              Real(torque[1]) * (s1 - s3);
     out[2] = Real(coupling[2]) * (roll * pitch) + Real(torque[2]) * ((s2 + s4) - (s1 + s3));
   }

@@ -12,6 +12,7 @@
 #include "lifeguard/core/clipped_noise.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_description.hpp"
@@ -206,7 +207,6 @@ TEST_F(ClosedLoopRuns, ExportedControllersCarryTheirRegion) {
   EXPECT_FALSE(loop.guarantees(100 * edge));
 }
 
-// A state column can be changed in a file together with its checksum: the proof is what finds it.
 // Noise that is not clipped leaves what is guaranteed some day: how often is said, and true.
 TEST_F(ClosedLoopRuns, UnclippedNoiseComesWithItsExitProbability) {
   const ExperimentConfig clipped = cart_poles();
@@ -267,6 +267,7 @@ TEST(ClosedLoopSafeSet, IsStoredOnceOnlyIfAllOfItIsEqual) {
   }
 }
 
+// A state column can be changed in a file together with its checksum: the proof is what finds it.
 TEST(ClosedLoopSafeSet, IsPartOfTheSavedLearner) {
   const DrawnTasks drawn = draw_tasks(cart_poles());
   const SafeSet& set = drawn.safe_sets[0];

@@ -15,10 +15,12 @@
 #include <set>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/runs/comparison.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "tests/support/run_files.hpp"
@@ -389,25 +391,42 @@ TEST_F(RunFiles, AnExportedHeaderComputesThePolicysActions) {
     EXPECT_EQ(json["bias"], features.bias);
     EXPECT_EQ(json["second_order"], features.second_order);
     EXPECT_EQ(json["gains"][0].size(), static_cast<std::size_t>(features.count(2)));
-    std::ofstream(path("policy.hpp")) << policy_to_header(policy);
-    std::ofstream(path("main.cpp")) << "#include \"policy.hpp\"\n#include <stdio.h>\nint main() {\n"
-                                       "  const double x[2] = {0.3, -0.2};\n  double u[1];\n"
-                                    << "  mass_spring_1::act(x, u);\n"
-                                       "  printf(\"%.17g\", u[0]);\n}\n";
-    const std::string program = path("program").string();
-    ASSERT_EQ(std::system(fmt::format("c++ -Wall -Wextra -Wconversion -Werror -ffp-contract=off "
-                                      "-o {} {}",
-                                      program, path("main.cpp").string())
-                              .c_str()),
-              0);
-    ASSERT_EQ(std::system(fmt::format("{} > {}", program, path("out").string()).c_str()), 0);
-    double action = 0;
-    std::ifstream(path("out")) >> action;
     const Eigen::VectorXd inputs =
         features.evaluate(Eigen::Vector2d(0.3, -0.2), view.tasks[1].settings.goal);
     double expected = 0;
     for (Eigen::Index f = 0; f < inputs.size(); ++f) expected += policy.gains(0, f) * inputs(f);
-    EXPECT_EQ(action, expected);
+    for (const bool c : {false, true}) {
+      std::ofstream(path("policy.h"))
+          << policy_to_header(policy, c ? HeaderLanguage::c99 : HeaderLanguage::cpp);
+      const std::filesystem::path source = path(c ? "main.c" : "main.cpp");
+      const std::string act = c ? "mass_spring_1_act" : "mass_spring_1::act";
+      std::ofstream(source) << "#include \"policy.h\"\n#include \"policy.h\"\n#include <stdio.h>\n"
+                               "int main(void) {\n"
+                               "  const double x[2] = {0.3, -0.2};\n  double u[1] = {7};\n"
+                            << "  const int valid = " << act << "(x, u);\n"
+                            << "  printf(\"%d %.17g \", valid, u[0]);\n"
+                            << "  const double lost[2] = {0.3, NAN};\n"
+                            << "  const int lost_valid = " << act << "(lost, u);\n"
+                            << "  printf(\"%d %.17g\", lost_valid, u[0]);\n  return 0;\n}\n";
+      const std::string program = path("program").string();
+      // The guard must hold even where the compiler is told that there is no NaN.
+      for (const char* flags : {"-ffp-contract=off", "-O2 -ffinite-math-only"}) {
+        ASSERT_EQ(
+            std::system(fmt::format("{} -pedantic -Wall -Wextra -Wconversion -Werror {} -o {} {}",
+                                    c ? "cc -std=c99" : "c++ -std=c++17", flags, program,
+                                    source.string())
+                            .c_str()),
+            0);
+        ASSERT_EQ(std::system(fmt::format("{} > {}", program, path("out").string()).c_str()), 0);
+        int valid = -1, lost_valid = -1;
+        double action = kNaN, lost_action = kNaN;
+        std::ifstream(path("out")) >> valid >> action >> lost_valid >> lost_action;
+        EXPECT_EQ(valid, 1);
+        EXPECT_NEAR(action, expected, 1e-15 * std::abs(expected));
+        EXPECT_EQ(lost_valid, 0);
+        EXPECT_EQ(lost_action, 0);
+      }
+    }
     EXPECT_THROW(export_policy(view, "mass-spring 9"), InvalidInput);
   }
 }

@@ -63,9 +63,9 @@ struct ScalarQuadrotor {
                  izz = s.inertia_z_kilogram_metres2, jr = s.rotor_inertia_kilogram_metres2;
     const double lift = s.arm_metres * s.thrust_newton_seconds2;
     const double p = x[3], q = x[4], r = x[5];
-    const double roll = q * r * (iyy - izz) - jr * q * residual +
+    const double roll = q * r * (iyy - izz) + jr * q * residual +
                         lift * (speed[3] * speed[3] - speed[1] * speed[1]);
-    const double pitch = p * r * (izz - ixx) + jr * p * residual +
+    const double pitch = p * r * (izz - ixx) - jr * p * residual +
                          lift * (speed[0] * speed[0] - speed[2] * speed[2]);
     const double yaw = p * q * (ixx - iyy) +
                        s.drag_newton_metre_seconds2 * (speed[1] * speed[1] + speed[3] * speed[3] -

@@ -68,16 +68,28 @@ TEST(Quadrotor, AllRotorsFasterTurnsNothing) {
       accelerations(Quadrotor{}, spinning(0, 0, 0), Eigen::Vector4d::Constant(0.3)).isZero(1e-15));
 }
 
-TEST(Quadrotor, GyroscopicTermByHand) {
-  // Rotors 2 and 4 at 1.1 times hover and 1 and 3 at 0.9: no roll or pitch torque, and
-  // Ω_r = (1.1 + 1.1 - 0.9 - 0.9) Ω_hover = 0.4 Ω_hover. Without yaw there is no coupling either.
+TEST(Quadrotor, GyroscopicTermFollowsFromTheYawTorque) {
+  // From the yaw torque of each rotor alone: the drag that turns the body one way is what the air
+  // does against the rotor's spin the other way. A rotor's momentum turns with the body, which
+  // takes the torque ω × h, and the body feels the opposite.
   const Quadrotor s;
-  const double rotor_momentum =
-      s.rotor_inertia_kilogram_metres2 * 0.4 * s.hover_speed_radians_per_second();
-  const Eigen::Vector4d u(-0.1, 0.1, -0.1, 0.1);
-  const Eigen::Vector3d a = accelerations(s, spinning(2, 3, 0), u);
-  EXPECT_NEAR(a(0), -rotor_momentum * 3 / s.inertia_x_kilogram_metres2, 1e-12);
-  EXPECT_NEAR(a(1), rotor_momentum * 2 / s.inertia_y_kilogram_metres2, 1e-12);
+  const Eigen::Vector4d u(-0.2, 0.1, -0.05, 0.3);
+  const double hover = s.hover_speed_radians_per_second();
+  double momentum = 0;  // of all rotors, about z
+  for (int rotor = 0; rotor < 4; ++rotor) {
+    const Eigen::Vector4d faster = 0.1 * Eigen::Vector4d::Unit(rotor);
+    const double yaw = accelerations(s, spinning(0, 0, 0), faster)(2);
+    ASSERT_NE(yaw, 0);
+    const double spin = yaw > 0 ? -1 : 1;
+    momentum += spin * s.rotor_inertia_kilogram_metres2 * hover * (1 + u(rotor));
+  }
+  const Eigen::Vector3d omega(2, 3, -1);
+  const Eigen::Vector3d torque = -omega.cross(Eigen::Vector3d(0, 0, momentum));
+  Quadrotor without = s;
+  without.rotor_inertia_kilogram_metres2 = 0;
+  const Eigen::Vector3d difference =
+      accelerations(s, spinning(2, 3, -1), u) - accelerations(without, spinning(2, 3, -1), u);
+  EXPECT_TRUE(difference.isApprox(torque.cwiseQuotient(inertia(s)), 1e-12)) << difference;
 }
 
 TEST(Quadrotor, CouplingByHand) {

@@ -18,6 +18,7 @@
 #include "lifeguard/runs/comparison.hpp"
 #include "lifeguard/runs/family_config.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
