@@ -104,24 +104,32 @@ test("the page of a folder lists its runs and shows them together", async () => 
   await stop();
 });
 
-test("the page follows a run while it goes on", async () => {
+/** How many rounds of a run are stored; 0 also of a file that is not there yet. */
+function storedRounds(path) {
+  try {
+    return JSON.parse(lifeguard("info", "--json", path)).rounds;
+  } catch {
+    return 0;
+  }
+}
+
+test("the page follows a run while it goes on", async (t) => {
   const path = join(folder, "live.run");
   const run = spawn(command, ["run", configuration(folder, { rounds: 80000 }), "-o", path, "--quiet"], { stdio: "ignore" });
   const ended = new Promise((resolve) => run.on("exit", resolve));
-  for (let i = 0; ; ++i) {
-    try {
-      lifeguard("info", path);
-      break;
-    } catch (error) {
-      if (i > 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  t.after(() => run.kill("SIGKILL"));
+  // Once rounds are stored the run waits until the page shows them, however long that takes.
+  while (storedRounds(path) === 0) {
+    assert.equal(run.exitCode, null, "the run was over before anything was stored");
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  run.kill("SIGSTOP");
   const { address, stop } = await serve([path]);
   const page = await open(browser, address);
   const rounds = () => page.evaluate(() => window.lifeguard.charts.cost.rows.map((row) => row[1]));
   const first = await rounds();
   assert.ok(first.at(-1) < 80000, "the run was over before the page was open");
+  run.kill("SIGCONT");
   await page.waitForFunction((last) => window.lifeguard.charts.cost.rows.at(-1)[1] > last, first.at(-1));
   assert.equal(await ended, 0);
   await page.waitForFunction(() => document.querySelector("[role=status]").textContent === "round 80000 of 80000, finished");

@@ -62,6 +62,9 @@ export function launch() {
 export async function open(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  // Tests wait for what they need, also on a busy computer.
+  page.setDefaultTimeout(300000);
+  page.setDefaultNavigationTimeout(300000);
   page.errors = [];
   page.requests = [];
   page.on("pageerror", (error) => page.errors.push(error.message));
