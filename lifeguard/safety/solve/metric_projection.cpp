@@ -33,7 +33,14 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
                                           const Eigen::MatrixXd& metric, double margin,
                                           Eigen::Ref<Eigen::VectorXd> policy) {
   if (!set.constrained()) return CoefficientPath::inside;
-  auto& [solver, memory, factor, rows, limits, slack, wanted, nearest, tangents] = *workspace_;
+  CoefficientMemory& memory = workspace_->memory;
+  Eigen::MatrixXd& factor = workspace_->factor;
+  RowMajorMatrix& rows = workspace_->rows;
+  Eigen::VectorXd& limits = workspace_->limits;
+  Eigen::VectorXd& slack = workspace_->slack;
+  Eigen::VectorXd& wanted = workspace_->wanted;
+  Eigen::VectorXd& nearest = workspace_->nearest;
+  std::vector<GainInequality::Tangent>& tangents = workspace_->tangents;
   const CurvedConstraints curved{set.inequalities(), set.coefficients(), set.limits(),
                                  set.slack_limit()};
   limits = set.limits();
@@ -70,7 +77,7 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
   CoefficientPath path = CoefficientPath::inside;
   const auto solve = [&] {
     nearest.resize(wanted.size());
-    path = solver.solve(rows, limits, slack_limit, wanted, memory, nearest);
+    path = workspace_->solver.solve(rows, limits, slack_limit, wanted, memory, nearest);
     for (Eigen::Index start = 0; start < wanted.size(); start += width) {
       auto block = nearest.segment(start, width);
       lower.transpose().solveInPlace(block);
