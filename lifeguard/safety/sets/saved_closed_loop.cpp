@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
@@ -71,6 +72,10 @@ ClosedLoop read_closed_loop(StateReader& reader) {
   require(!plant.corners.empty(), "corners", 0.0, "must be at least 1");
   const int n = plant.states();
   const int m = plant.actions();
+  // Sizes without values must not ask for all memory.
+  require(n > 0 && m > 0, "a, b", "no values", "must have states and actions");
+  require_size("a (columns)", plant.corners.front().a.cols(), n);
+  require_size("b (rows)", plant.corners.front().b.rows(), n);
   if (read_count(reader, "channels") > 0) {
     reader.field("spreads", plant.spreads);
     reader.field("state_factors", plant.state_factors);
@@ -83,16 +88,18 @@ ClosedLoop read_closed_loop(StateReader& reader) {
   plant.state_limits.resize(n);
   for (double& limit : plant.state_limits) reader.field("state_limit", limit);
   const int rows = read_count(reader, "action_limits");
-  plant.action_limits.resize(rows);
-  plant.action_directions.resize(rows, m);
-  plant.action_limit_names.resize(static_cast<std::size_t>(rows));
+  std::vector<Eigen::VectorXd> directions;
+  std::vector<double> limits;
   for (int r = 0; r < rows; ++r) {
-    reader.field("action_limit", plant.action_limit_names[static_cast<std::size_t>(r)]);
-    Eigen::VectorXd direction;
-    reader.field("direction", direction);
-    require_size("direction", direction.size(), m);
-    plant.action_directions.row(r) = direction.transpose();
-    reader.field("limit", plant.action_limits(r));
+    reader.field("action_limit", plant.action_limit_names.emplace_back());
+    reader.field("direction", directions.emplace_back());
+    require_size("direction", directions.back().size(), m);
+    reader.field("limit", limits.emplace_back());
+  }
+  plant.action_limits = Eigen::Map<const Eigen::VectorXd>(limits.data(), rows);
+  plant.action_directions.resize(rows, m);
+  for (int r = 0; r < rows; ++r) {
+    plant.action_directions.row(r) = directions[static_cast<std::size_t>(r)].transpose();
   }
   bool nonlinear = false;
   reader.field("nonlinear", nonlinear);
