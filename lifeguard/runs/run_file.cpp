@@ -415,12 +415,28 @@ RunReader::RunReader(const std::filesystem::path& path, Checksums checksums)
     database_ = open_to_read(path);
     // One transaction as long as this reader lives: what it reads fits together.
     database_->exec("BEGIN");
-    header_.schema_version = checked_version(*database_, path);
-    read_header();
   } catch (const SQLite::Exception& error) {
     fail(path, error);
   }
+  begin();
 }
+
+RunReader::RunReader(std::shared_ptr<SQLite::Database> database, const std::filesystem::path& path,
+                     Checksums checksums)
+    : path_(path), mode_(checksums), database_(std::move(database)) {
+  distrust(*database_);
+  begin();
+}
+
+void RunReader::begin() {
+  try {
+    header_.schema_version = checked_version(*database_, path_);
+    read_header();
+  } catch (const SQLite::Exception& error) {
+    fail(path_, error);
+  }
+}
+
 RunReader::~RunReader() = default;
 RunReader::RunReader(RunReader&&) noexcept = default;
 

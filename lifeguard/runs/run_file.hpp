@@ -116,6 +116,10 @@ class RunReader {
 
   /// Throws RunFileError that says what is wrong with the file.
   explicit RunReader(const std::filesystem::path& path, Checksums checksums = Checksums::verify);
+  /// Reads a database that is open already, as it is in the transaction that its owner began.
+  /// Messages call it `path`.
+  RunReader(std::shared_ptr<SQLite::Database> database, const std::filesystem::path& path,
+            Checksums checksums = Checksums::verify);
   ~RunReader();
   RunReader(RunReader&&) noexcept;
 
@@ -152,6 +156,7 @@ class RunReader {
   std::vector<Row> rows(const Table<Row>& table, std::optional<long> first = {}) const;
   template <class Row>
   std::vector<Row> rounds_of(const Table<Row>& table, long first) const;
+  void begin();
   void read_header();
   RunDescription read_description() const;
   std::optional<RunState> read_state() const;
@@ -159,7 +164,7 @@ class RunReader {
 
   std::filesystem::path path_;
   Checksums mode_;
-  std::unique_ptr<SQLite::Database> database_;
+  std::shared_ptr<SQLite::Database> database_;
   RunHeader header_;
   std::string certificate_;
   std::string header_checksum_;
