@@ -11,10 +11,11 @@
 // The first six get past SQLite's own checks and to ours. An input that begins as a SQLite file
 // does is taken as a whole file.
 //
-// Most inputs change the tables of a run that stays open, in a transaction that is rolled back:
-// opening a database costs more than reading this one. The others, chosen by their bytes, change a
-// file, which is read from its first byte to its last; only these can change its bytes. That file
-// is SQLite's in memory (its VFS memdb), under the name of one that is there.
+// Inputs change the tables of a run that stays open, in a transaction that is rolled back, since
+// opening a database costs more than reading this one; and what they changed is read. One of so
+// many, chosen by its bytes, changes a file, which is read from its first byte to its last; only
+// these can change its bytes. That file is SQLite's in memory (its VFS memdb), under the name of
+// one that is there.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -33,6 +34,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -50,15 +52,18 @@
 
 namespace lifeguard::run_file_fuzz {
 
-// Reading tables is what is tried, on every input. A whole file takes several times as long, what
-// is made of what was read a hundred times, and a check, which draws the experiment again, a
-// thousand times: of so many inputs one goes through it, chosen by its bytes.
-constexpr std::size_t kWholeShare = 16;
+// Reading what was changed is what is tried, on every input. To read all tables, closed loops, and
+// a whole file takes several times as long, what is made of what was read a hundred times, and a
+// check, which draws the experiment again, a thousand times: of so many inputs one goes through it,
+// chosen by its bytes.
+constexpr std::size_t kAllTablesShare = 8;
+constexpr std::size_t kClosedLoopShare = 8;
+constexpr std::size_t kWholeShare = 32;
 constexpr std::size_t kShownShare = 256;
 constexpr std::size_t kCheckedShare = 4096;
 
 constexpr const char* kConfig =
-    "[experiment]\nname = \"tiny\"\nrounds = 2\ntasks = 2\ntrajectories = 4\nsteps = 10\n"
+    "[experiment]\nname = \"tiny\"\nrounds = 2\ntasks = 1\ntrajectories = 4\nsteps = 10\n"
     "[evaluation]\nstart_states = 2\n[family]\nbase = \"mass-spring\"\n"
     "[family.settings]\naction_weights = 0.05\nsigma = 0.25\nnoise_limit = 0.5\n"
     "[safe_set]\nslack_limit = 100\n[safe_set.lqr_box]\nreach = 3\n"
@@ -102,6 +107,11 @@ class TableChanger {
                             std::string(column.name)});
       }
     });
+  }
+
+  /// Of the table that it changes.
+  const std::string& table_of(const Change& change) const {
+    return columns_[change.place % columns_.size()].table;
   }
 
   void apply(const Change& change) {
@@ -182,7 +192,38 @@ class FileInMemory {
   sqlite3_file* file_ = nullptr;
 };
 
-/// The run that inputs change, as a file and as a database that stays open.
+/// A database that stays open, and what changes it.
+class OpenRun {
+ public:
+  OpenRun(const std::filesystem::path& file, const char* thinned)
+      : database_(std::make_shared<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE)) {
+    database_->backup(file.string().c_str(), SQLite::Database::BackupType::Load);
+    database_->exec(thinned);
+    changer_.emplace(*database_);
+  }
+
+  /// Calls `read` with the database as these changes make it and with the tables that they change,
+  /// and undoes them.
+  template <class Read>
+  void with_changes(const std::vector<Change>& changes, const Read& read) {
+    std::set<std::string> touched;
+    database_->exec("BEGIN");
+    for (const Change& change : changes) {
+      if (!change.of_tables()) continue;
+      changer_->apply(change);
+      touched.insert(changer_->table_of(change));
+    }
+    read(database_, touched);
+    database_->exec("ROLLBACK");
+  }
+
+ private:
+  std::shared_ptr<SQLite::Database> database_;
+  std::optional<TableChanger> changer_;
+};
+
+/// The run that inputs change: as a file, and as databases that stay open, with closed loops and
+/// without.
 class Bench {
  public:
   Bench() {
@@ -194,27 +235,18 @@ class Bench {
     std::ostringstream bytes;
     bytes << std::ifstream(file_, std::ios::binary).rdbuf();
     whole_ = bytes.str();
-    open_ = std::make_shared<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE);
-    open_->backup(file_.string().c_str(), SQLite::Database::BackupType::Load);
     // A hundred settings are all alike.
-    open_->exec("DELETE FROM settings WHERE place >= 4");
-    changer_.emplace(*open_);
+    with_closed_loops_.emplace(file_, "DELETE FROM settings WHERE place >= 4");
+    plain_.emplace(file_,
+                   "DELETE FROM settings WHERE place >= 4;"
+                   "UPDATE safe_sets SET inequalities = 'inequalities 0\nclosed_loops 0\n'");
     memory_.emplace(file_);
   }
   ~Bench() { std::filesystem::remove_all(folder_); }
 
   const std::filesystem::path& file() const { return file_; }
 
-  /// Calls `read` with the open database as these changes make it, and undoes them.
-  template <class Read>
-  void with_tables_changed(const std::vector<Change>& changes, const Read& read) {
-    open_->exec("BEGIN");
-    for (const Change& change : changes) {
-      if (change.of_tables()) changer_->apply(change);
-    }
-    read(open_);
-    open_->exec("ROLLBACK");
-  }
+  OpenRun& open_run(bool closed_loops) { return closed_loops ? *with_closed_loops_ : *plain_; }
 
   void write_file(std::string_view bytes) const { memory_->write(bytes); }
 
@@ -251,8 +283,8 @@ class Bench {
   std::filesystem::path folder_;
   std::filesystem::path file_;
   std::string whole_;
-  std::shared_ptr<SQLite::Database> open_;
-  std::optional<TableChanger> changer_;
+  std::optional<OpenRun> with_closed_loops_;
+  std::optional<OpenRun> plain_;
   std::optional<FileInMemory> memory_;
 };
 
@@ -262,52 +294,95 @@ bool is_small(const StoredExperiment& e) {
          e.trajectories <= 100 && e.k >= 0;
 }
 
-template <class Source>
-void read(const Source& make_reader, bool shown) {
-  try {
-    const RunReader reader = make_reader();
-    if (!is_small(reader.header().experiment)) return;
+/// Meta and experiment are read by the reader itself; of a description all parts are read together.
+bool in_description(const std::string& table) {
+  return table == "tasks" || table == "safe_sets" || table == "settings";
+}
+
+void read_table(const RunReader& reader, const std::string& table) {
+  if (table == "rounds" || table == "timings") reader.rounds();
+  if (table == "evaluations") reader.evaluations();
+  if (table == "certificates") reader.certificates();
+  if (table == "regret") reader.regrets();
+  if (table == "lemmas") reader.lemmas();
+  if (table == "checksums") reader.checksums();
+  if (table == "checkpoint" || table == "knowledge" || table == "policies") reader.state();
+}
+
+/// Reads what was changed, or all of it.
+void read_changed(const RunReader& reader, const std::set<std::string>& touched, bool all) {
+  if (all || std::any_of(touched.begin(), touched.end(), in_description)) {
     const RunView view(reader);
-    if (!shown) return;
-    summary_to_json(summarise(view)).dump();
-    report_of({&view}).dump();
-    policy_to_header(export_policy(view, "0"));
+    return;
+  }
+  for (const std::string& table : touched) read_table(reader, table);
+}
+
+void show(const RunView& view) {
+  summary_to_json(summarise(view)).dump();
+  report_of({&view}).dump();
+  policy_to_header(export_policy(view, "0"));
+}
+
+/// Runs `action`, which may end with the errors of a file that is not as it should be.
+template <class Action>
+void expect_errors_at_most(const Action& action) {
+  try {
+    action();
   } catch (const RunFileError&) {
   } catch (const InvalidInput&) {
   }
 }
 
-void check(const std::filesystem::path& file) {
-  try {
+Bench& bench() {
+  static Bench bench;
+  return bench;
+}
+
+void try_tables(const std::vector<Change>& changes, std::size_t number) {
+  OpenRun& run = bench().open_run(number % kClosedLoopShare == 0);
+  run.with_changes(changes, [&](const auto& database, const std::set<std::string>& touched) {
+    expect_errors_at_most([&] {
+      const RunReader reader(database, bench().file(), Checksums::ignore);
+      if (!is_small(reader.header().experiment)) return;
+      read_changed(reader, touched, number / kClosedLoopShare % kAllTablesShare == 0);
+      if (number % kShownShare == 0) show(RunView(reader));
+    });
+  });
+}
+
+void try_file(const std::filesystem::path& file, std::size_t number) {
+  for (const Checksums checksums : {Checksums::ignore, Checksums::verify}) {
+    expect_errors_at_most([&] {
+      const RunReader reader(file, checksums);
+      if (!is_small(reader.header().experiment)) return;
+      const RunView view(reader);
+      if (number % kShownShare == 0) show(view);
+    });
+  }
+  if (number % kCheckedShare != 0) return;
+  expect_errors_at_most([&] {
     if (!is_small(RunReader(file, Checksums::ignore).header().experiment)) return;
     check_run(file, {.checksums = Checksums::ignore});
-  } catch (const RunFileError&) {
+  });
+}
+
+void try_input(std::string_view input) {
+  const std::size_t number = std::hash<std::string_view>{}(input);
+  const std::vector<Change> changes = changes_in(input);
+  try_tables(changes, number);
+  if (number % kWholeShare != 0) return;
+  if (input.starts_with("SQLite format 3")) {
+    bench().write_file(input);
+  } else {
+    bench().write_file(changes);
   }
+  try_file(bench().file(), number);
 }
 
 }  // namespace lifeguard::run_file_fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  namespace fuzz = lifeguard::run_file_fuzz;
-  using lifeguard::Checksums;
-  using lifeguard::RunReader;
-  static fuzz::Bench bench;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const std::size_t number = std::hash<std::string_view>{}(input);
-  const bool shown = number % fuzz::kShownShare == 0;
-  const std::vector<fuzz::Change> changes = fuzz::changes_in(input);
-  bench.with_tables_changed(changes, [&](const std::shared_ptr<SQLite::Database>& database) {
-    fuzz::read([&] { return RunReader(database, bench.file(), Checksums::ignore); }, shown);
-  });
-  if (number % fuzz::kWholeShare != 0) return 0;
-  if (input.starts_with("SQLite format 3")) {
-    bench.write_file(input);
-  } else {
-    bench.write_file(changes);
-  }
-  for (const Checksums checksums : {Checksums::ignore, Checksums::verify}) {
-    fuzz::read([&] { return RunReader(bench.file(), checksums); }, shown);
-  }
-  if (number % fuzz::kCheckedShare == 0) fuzz::check(bench.file());
+  lifeguard::run_file_fuzz::try_input({reinterpret_cast<const char*>(data), size});
   return 0;
 }
