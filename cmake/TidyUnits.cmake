@@ -25,7 +25,7 @@ endfunction()
 # These want a translation unit of their own: compiled once for each SIMD target, or headers of
 # macros that others do not survive.
 set(alone lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-          lifeguard/safety/solve/paper_basis.cpp cli/serve.cpp)
+          lifeguard/safety/solve/csdp.cpp cli/serve.cpp)
 list(TRANSFORM alone PREPEND ${PROJECT_SOURCE_DIR}/)
 
 # lifeguard_tidy_units(NAME SIZE PATTERN...) makes units of SIZE files each of those that match.
@@ -68,5 +68,5 @@ target_link_libraries(
           XxHash::XxHash tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json SQLiteCpp
           CLI11::CLI11 PkgConfig::HTTPLIB benchmark::benchmark rapidcheck GTest::gmock GTest::gtest)
 target_compile_definitions(lifeguard_tidy_units
-                           PRIVATE LIFEGUARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+                           PRIVATE LIFEGUARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HWY_COMPILE_ONLY_STATIC)
 lifeguard_enable_warnings(lifeguard_tidy_units)
