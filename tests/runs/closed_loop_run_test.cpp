@@ -179,6 +179,14 @@ TEST_F(ClosedLoopRuns, ExportedControllersCarryTheirRegion) {
   EXPECT_EQ(json["closed_loop"]["decay"], loop.decay);
   EXPECT_EQ(json["closed_loop"]["p"][2][3], loop.p(2, 3));
   EXPECT_EQ(json["closed_loop"]["corners"].size(), loop.plant.corners.size());
+  const std::vector<GainInequality> inequalities = loop.inequalities();
+  ASSERT_EQ(json["closed_loop"]["inequalities"].size(), inequalities.size());
+  for (std::size_t i = 0; i < inequalities.size(); ++i) {
+    const nlohmann::ordered_json& written = json["closed_loop"]["inequalities"][i];
+    EXPECT_EQ(written["name"], inequalities[i].name());
+    EXPECT_EQ(written["theta"][4][1], inequalities[i].theta()(4, 1));
+    EXPECT_EQ(written["limit"][2][3], inequalities[i].limit()(2, 3));
+  }
   // The header, compiled, tells states inside from states outside as the library does.
   std::ofstream(path("controller.hpp")) << policy_to_header(policy);
   std::ofstream program(path("main.cpp"));
