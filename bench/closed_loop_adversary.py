@@ -43,7 +43,7 @@ class Mass:
     name, states, actions = "mass-spring", 2, 1
     positions, velocities = [0], [1]
     dt, most = 0.05, 20.0  # seconds, and what the actuator has
-    horizon = 400
+    horizon = 250
     parameters = ["spring_newtons_per_metre", "damping_newton_seconds_per_metre", "mass_kilograms"]
 
     @staticmethod
@@ -56,7 +56,7 @@ class CartPole:
     name, states, actions = "cart-pole", 4, 1
     positions, velocities = [0, 2], [1, 3]
     dt, most = 0.02, 20.0
-    horizon = 500
+    horizon = 300
     parameters = ["cart_mass_kilograms", "pole_mass_kilograms", "pole_length_metres",
                   "damping_newton_seconds_per_metre"]
 
@@ -77,7 +77,7 @@ class Quadrotor:
     name, states, actions = "quadrotor", 6, 4
     positions, velocities = [0, 1, 2], [3, 4, 5]
     dt, most = 0.01, 1.0
-    horizon = 300
+    horizon = 200
     parameters = ["inertia_x_kilogram_metres2", "inertia_y_kilogram_metres2",
                   "inertia_z_kilogram_metres2", "arm_metres"]
 
@@ -462,7 +462,9 @@ def edge(export, direction, ratio=1.0):
     inequalities = [(np.array(i["theta"]), np.linalg.inv(np.linalg.cholesky(np.array(i["limit"]))))
                     for i in export["closed_loop"]["inequalities"]]
     inside = lambda way: largest_ratio(inequalities, gains + way * direction) < ratio ** 2 * (1 - 1e-9)
-    assert inside(0), "the exported policy is not inside"
+    assert largest_ratio(inequalities, gains) < 1, "the exported policy is not inside"
+    if not inside(0):  # learning has brought it to the edge
+        return gains
     low, high = 0.0, 1e-6
     while inside(high):
         low, high = high, 2 * high
@@ -572,10 +574,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer policies and shorter searches")
     parser.add_argument("--systems", default="mass,cart-pole,quadrotor")
     parser.add_argument("--rounds", type=int, default=50, help="of the runs")
-    parser.add_argument("--directions", type=int, default=6,
+    parser.add_argument("--directions", type=int, default=4,
                         help="for each task: to larger and to smaller gains, the rest random")
-    parser.add_argument("--generations", type=int, default=150)
-    parser.add_argument("--corners", type=int, default=6, help="machines the gradient begins with")
+    parser.add_argument("--generations", type=int, default=60)
+    parser.add_argument("--corners", type=int, default=4, help="machines the gradient begins with")
     parser.add_argument("--seed", type=int, default=1, help="of runs and searches")
     options = parser.parse_args()
     if options.quick:
@@ -617,6 +619,9 @@ def examine(options, system, machine, folder):
         for i in range(options.directions):
             direction = gains if i == 0 else -gains if i == 1 else \
                 random.standard_normal(gains.shape) @ scale
+            way, back = (np.linalg.norm(edge(policy_of[t], d) - gains) for d in (direction, -direction))
+            if i > 1 and way < 1e-3 * back:  # learning has brought it to this edge: to the other one
+                direction = -direction
             exports.append(policy_of[t])
             directions.append(direction)
             labels.append(f"{policy_of[t]['task']}, " + ("larger gains" if i == 0 else "smaller gains"

@@ -174,7 +174,8 @@ std::string measure(const std::string& file, int rounds, int dumped) {
   std::vector<double> coefficient_times, basis_times, projection_times;
   for (int round = 0; round < 2 * rounds; ++round) {
     Knowledge target = last;
-    target.basis += 0.05 * (goal_basis - last.basis);
+    target.basis += 0.05 * (goal_basis - last.basis) +
+                    0.02 / std::sqrt(static_cast<double>(d)) * draws.normals(d, d);
     target.coefficients +=
         0.05 * (goal_coefficients - last.coefficients) +
         1e-3 * size / std::sqrt(static_cast<double>(d)) * draws.normals(d, count);
@@ -190,13 +191,14 @@ std::string measure(const std::string& file, int rounds, int dumped) {
             coefficient_step(task, settings.margin, last.basis, last.coefficients.col(t), wanted);
         coefficient_times.push_back(step.milliseconds);
         if (!dump) continue;
-        steps.push_back(fmt::format(R"({{"kind":"S","task":{},"basis":{},"target":{},{}}})", t,
-                                    json(last.basis), json(wanted), json(step)));
+        steps.push_back(fmt::format(
+            R"({{"kind":"S","task":{},"basis":{},"last":{},"target":{},{}}})", t, json(last.basis),
+            json(Eigen::VectorXd(last.coefficients.col(t))), json(wanted), json(step)));
       }
       const Measured step = basis_step(tasks, settings, last, target.basis);
       basis_times.push_back(step.milliseconds);
       if (dump && step.objective > 0) {
-        steps.push_back(fmt::format(R"({{"kind":"L","coefficients":{},"start":{},"target":{},{}}})",
+        steps.push_back(fmt::format(R"({{"kind":"L","coefficients":{},"last":{},"target":{},{}}})",
                                     json(last.coefficients), json(last.basis), json(target.basis),
                                     json(step)));
       }
