@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "lifeguard/safety/prove/closed_loop_checker.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
-#include "lifeguard/systems/family.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/systems/plant_inclusion.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "lifeguard/runs/config.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/safety/solve/basis_step.hpp"
 #include "lifeguard/safety/solve/projection.hpp"
 #include "lifeguard/safety/solve/safe_coefficients.hpp"

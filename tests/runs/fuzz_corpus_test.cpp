@@ -15,7 +15,7 @@
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/regret/ledger.hpp"
-#include "lifeguard/runs/config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/projection_problem.hpp"
 
 namespace lifeguard::fuzz_corpus_test {
