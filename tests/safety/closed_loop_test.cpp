@@ -342,6 +342,17 @@ TEST(ClosedLoop, SaysWhatWouldBeFeasible) {
   loud.asked.noise_limits *= 0.9 * noisy.largest_noise_share;
   EXPECT_EQ(make_closed_loop(loud.plant(), loud.asked).status, ClosedLoopStatus::found);
 
+  // The same of a set that was found, in one program.
+  const ClosedLoopResult found = make_closed_loop(loud.plant(), loud.asked);
+  const double share =
+      largest_noise_share(loud.plant(), loud.asked, found.closed_loop->start_share);
+  EXPECT_GT(share, 1);
+  loud.asked.least_start_share = found.closed_loop->start_share;
+  loud.asked.noise_limits *= 0.95 * share;
+  EXPECT_EQ(make_closed_loop(loud.plant(), loud.asked).status, ClosedLoopStatus::found);
+  loud.asked.noise_limits *= 1.2;
+  EXPECT_EQ(make_closed_loop(loud.plant(), loud.asked).status, ClosedLoopStatus::infeasible);
+
   Machine hasty = cart_pole(0.5, 0.2, 0.8, 0.05, 0.1);
   hasty.asked.least_start_share = 0.5;
   hasty.asked.decay = 0.98;

@@ -102,8 +102,6 @@ struct ClosedLoopResult {
   /// For infeasible ones, each with everything else as asked for; NaN if nothing works.
   double smallest_decay = kNaN;
   double largest_start_share = kNaN;
-  /// The largest share of the noise limits that would do, also for a set that was found; up to the
-  /// solver's accuracy, and as if the action limits did not see the noise.
   double largest_noise_share = kNaN;
   /// Pairs of required gains and corners that stand against each other, the worst first.
   std::vector<std::string> conflicts;
@@ -113,5 +111,11 @@ struct ClosedLoopResult {
 /// there is, then verifies it. Throws InvalidInput for settings that do not fit the plant.
 ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopSettings& settings,
                                   const Deadline& deadline = {});
+
+/// The largest share of the noise limits for which there is still a set with this share of the
+/// start box, up to the solver's accuracy, and as if the action limits did not see the noise: by
+/// how much a machine with a set could explore more. NaN without noise, or if the solver fails.
+double largest_noise_share(const UncertainPlant& plant, const ClosedLoopSettings& settings,
+                           double start_share, const Deadline& deadline = {});
 
 }  // namespace lifeguard

@@ -109,17 +109,13 @@ MatrixXd Programs::scaled_noise(std::size_t corner, double noise_share) const {
 }
 
 Programs::Answer Programs::solve(Objective objective, double decay, double share,
-                                 double noise_share, const Answer* last, const Deadline& deadline,
-                                 const std::vector<bool>& asked) const {
+                                 double noise_share, const Answer* last,
+                                 const Deadline& deadline) const {
   const Index n = plant_.states();
   const Index m = plant_.actions();
   const Index c = plant_.channels();
   const auto corners = static_cast<Index>(plant_.corners.size());
   const bool free_gains = settings_.required_gains.empty();
-  std::vector<const RequiredGains*> required_gains;
-  for (std::size_t j = 0; j < settings_.required_gains.size(); ++j) {
-    if (asked.empty() || asked[j]) required_gains.push_back(&settings_.required_gains[j]);
-  }
   const Index packed = n * (n + 1) / 2;
   const Index at_t = packed;
   // Of the noise: for each corner and column an inverse multiplier, and its part of the budget.
@@ -182,10 +178,10 @@ Programs::Answer Programs::solve(Objective objective, double decay, double share
     if (less > 0) {
       last_after = after_of(last->y, last->multipliers[at], last->noise_multipliers[at], at);
     }
-    for (const RequiredGains* required : required_gains) {
+    for (const RequiredGains& required : settings_.required_gains) {
       MatrixXd loop(n + c, n);
-      loop.topRows(n) = scaled(corner.a + corner.b * required->gains);
-      loop.bottomRows(c) = scaled_factors(required->gains);
+      loop.topRows(n) = scaled(corner.a + corner.b * required.gains);
+      loop.bottomRows(c) = scaled_factors(required.gains);
       places.push_back(program.require_semidefinite([&](const VectorXd& v) {
         return MatrixXd(mu * after(v) - less * v(at_last) * last_after -
                         loop * y_of(v) * loop.transpose());
@@ -220,8 +216,8 @@ Programs::Answer Programs::solve(Objective objective, double decay, double share
   for (Index r = 0; r < left.size(); ++r) {
     const Eigen::RowVectorXd w = plant_.action_directions.row(r);
     const double limit = left(r) * (1 - kActionRoom);
-    for (const RequiredGains* required : required_gains) {
-      const VectorXd k = (w * required->gains * scale_.cwiseInverse().asDiagonal()).transpose();
+    for (const RequiredGains& required : settings_.required_gains) {
+      const VectorXd k = (w * required.gains * scale_.cwiseInverse().asDiagonal()).transpose();
       VectorXd factors = VectorXd::Zero(variables);
       Index next = 0;
       for (Index j = 0; j < n; ++j) {

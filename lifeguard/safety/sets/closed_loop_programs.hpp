@@ -56,10 +56,8 @@ class Programs {
   /// loop, where N is the answer's and N_last that of `last`: a step of Dinkelbach's method for the
   /// smallest contraction.
   /// noise: with this share, minus the smallest part of the noise's budget that will do.
-  /// Only the required gains that `asked` names take part; empty: all of them.
   Answer solve(Objective objective, double decay, double share, double noise_share,
-               const Answer* last, const Deadline& deadline,
-               const std::vector<bool>& asked = {}) const;
+               const Answer* last, const Deadline& deadline) const;
 
   /// P, the d_j and the α_k of an answer, in the plant's own units.
   Eigen::MatrixXd p_of(const Answer& answer) const;

@@ -357,23 +357,6 @@ void explain(const UncertainPlant& plant, const ClosedLoopSettings& settings,
   }
 }
 
-/// The required gains that decide how much room there is: those about as near to their limits as
-/// the worst ones. All of them if there is no set yet.
-std::vector<bool> deciding(const ClosedLoopSettings& settings,
-                           const std::optional<ClosedLoop>& loop) {
-  std::vector<bool> chosen(settings.required_gains.size(), true);
-  if (!loop) return chosen;
-  // Room of up to so many times the least.
-  constexpr double kNearly = 2;
-  std::vector<double> rooms;
-  for (const RequiredGains& required : settings.required_gains) {
-    rooms.push_back(1 - loop->largest_ratio(required.gains));
-  }
-  const double least = rooms.empty() ? 0 : *std::min_element(rooms.begin(), rooms.end());
-  for (std::size_t j = 0; j < rooms.size(); ++j) chosen[j] = rooms[j] <= kNearly * least;
-  return chosen;
-}
-
 }  // namespace
 }  // namespace closed_loop_synthesis
 
@@ -418,26 +401,18 @@ ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopS
   Attempt best = closed_loop_synthesis::attempt(plant, settings, programs, answer, share);
   constexpr int kSteps = 4;
   double mu = inner_decay * inner_decay;
-  std::vector<bool> decisive = closed_loop_synthesis::deciding(settings, best.loop);
   for (int step = 0; step < kSteps; ++step) {
     const Programs::Answer next = programs.solve(Programs::Objective::contraction, std::sqrt(mu),
-                                                 share, 1, &answer, deadline, decisive);
+                                                 share, 1, &answer, deadline);
     if (passed()) return result;
     if (next.y.size() == 0 || !(next.objective > 0)) break;
     Attempt better = closed_loop_synthesis::attempt(plant, settings, programs, next, share);
-    if (!better.loop) {
-      if (std::find(decisive.begin(), decisive.end(), false) == decisive.end()) break;
-      decisive.assign(decisive.size(), true);  // one of the others fell out
-      continue;
-    }
+    if (!better.loop) break;
     best = std::move(better);
-    // Others may have become the worst.
-    const std::vector<bool> now = closed_loop_synthesis::deciding(settings, best.loop);
-    for (std::size_t j = 0; j < now.size(); ++j) decisive[j] = decisive[j] || now[j];
     answer = next;
     const double gained = next.objective;
     mu -= gained;
-    if (gained < 1e-4 * (1 - settings.decay)) break;
+    if (gained < 1e-2 * (1 - settings.decay)) break;
   }
   if (!best.loop) {
     result.message = fmt::format("the program's answer does not hold: {}", best.problem);
@@ -462,14 +437,6 @@ ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopS
         fmt::format("the anchor is not inside: an inequality is at {:.9g} of its limit", ratio);
     return result;
   }
-  if (!loop.noise_limits.isZero(0)) {
-    const Programs::Answer most = programs.solve(Programs::Objective::noise, inner_decay,
-                                                 loop.start_share, 1, nullptr, deadline, decisive);
-    if (passed()) return result;
-    if (most.status == SemidefiniteStatus::solved && most.objective < 0) {
-      result.largest_noise_share = 1 / std::sqrt(-most.objective);
-    }
-  }
   result.status = ClosedLoopStatus::found;
   result.message =
       fmt::format("decay {:.6g}, {:.3g} of the start box, anchor at {:.4g} of the nearest limit",
@@ -477,4 +444,19 @@ ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopS
   result.closed_loop = std::move(best.loop);
   return result;
 }
+double largest_noise_share(const UncertainPlant& plant, const ClosedLoopSettings& asked,
+                           double start_share, const Deadline& deadline) {
+  using closed_loop_synthesis::Programs;
+  asked.validate(plant);
+  ClosedLoopSettings settings = asked;
+  if (settings.anchor) settings.required_gains.push_back({"anchor", *settings.anchor});
+  if (settings.noise_limits.size() == 0 || settings.noise_limits.isZero(0)) return kNaN;
+  const Programs::Answer most =
+      Programs(plant, settings)
+          .solve(Programs::Objective::noise, closed_loop_synthesis::inner_decay(settings),
+                 start_share, 1, nullptr, deadline);
+  const bool solved = most.status == SemidefiniteStatus::solved && most.objective < 0;
+  return solved ? 1 / std::sqrt(-most.objective) : kNaN;
+}
+
 }  // namespace lifeguard
