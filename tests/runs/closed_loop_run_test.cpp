@@ -275,6 +275,39 @@ TEST(ClosedLoopSafeSet, IsStoredOnceOnlyIfAllOfItIsEqual) {
   }
 }
 
+// A machine gets another payload: its set changes while the learner goes on.
+TEST(ClosedLoopSafeSet, MayChangeWhileTheLearnerRuns) {
+  const ExperimentConfig config = cart_poles();
+  const DrawnTasks drawn = draw_tasks(config);
+  const DrawnTasks tighter = draw_tasks(
+      cart_poles({"safe_set.closed_loop.tolerance=0.15", "safe_set.closed_loop.decay=0.995"}));
+  Learner learner(4, 1, {});
+  for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
+    learner.add_task(drawn.tasks[t].name, drawn.safe_sets[t], drawn.tasks[t].settings.sigma);
+  }
+  RolloutSettings rollouts;
+  rollouts.trajectories = 20;
+  Trajectories batch;
+  std::vector<SafeSet> sets = drawn.safe_sets;
+  for (int round = 0; round < 30; ++round) {
+    const std::size_t t = static_cast<std::size_t>(round) % 3;
+    if (round >= 12 && round < 15) {
+      ASSERT_FALSE(sets[t] == tighter.safe_sets[t]);
+      sets[t] = tighter.safe_sets[t];
+      learner.set_safe_set(drawn.tasks[t].name, sets[t]);
+    }
+    for (std::size_t u = 0; u < sets.size(); ++u) {
+      const GaussianPolicy policy = learner.policy(drawn.tasks[u].name);
+      EXPECT_TRUE(obeys_exactly(sets[u], policy.parameters())) << round;
+    }
+    rollouts.seed = static_cast<std::uint64_t>(round);
+    rollout(drawn.tasks[t], learner.policy(drawn.tasks[t].name), rollouts, batch);
+    learner.observe(drawn.tasks[t].name, batch);
+    EXPECT_TRUE(learner.certificate().valid()) << round;
+  }
+  EXPECT_EQ(learner.fallbacks(), 0);
+}
+
 // A state column can be changed in a file together with its checksum: the proof is what finds it.
 TEST(ClosedLoopSafeSet, IsPartOfTheSavedLearner) {
   const DrawnTasks drawn = draw_tasks(cart_poles());
