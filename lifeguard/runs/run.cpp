@@ -32,7 +32,7 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Run::Run(const ExperimentConfig& config, LongWork work)
+Run::Run(const ExperimentConfig& config, const LongWork& work)
     : Run(config, draw_tasks(config, work), work) {}
 
 Run::Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work)

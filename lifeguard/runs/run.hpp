@@ -26,7 +26,7 @@ class Run {
   /// Draws the tasks and makes the learner; nothing is played yet. `work` is told and asked while
   /// the run is set up and wherever a round takes long; then each of these throws Stopped, and the
   /// run is not to be used any more.
-  explicit Run(const ExperimentConfig& config, LongWork work = {});
+  explicit Run(const ExperimentConfig& config, const LongWork& work = {});
   /// With tasks that were drawn before.
   Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work = {});
 

@@ -218,7 +218,7 @@ ClosedLoopTask read_closed_loop(TableReader& reader, const SafeSetContext& conte
   asked.inclusion.ranges = read_tolerances(reader, context);
   const auto choice = [&](std::string_view key, const std::string& otherwise,
                           const std::vector<std::string>& choices) {
-    const std::string value = reader.text(key, otherwise);
+    std::string value = reader.text(key, otherwise);
     require(std::find(choices.begin(), choices.end(), value) != choices.end(),
             joined(reader.path(), key), value,
             fmt::format("must be one of {}", fmt::join(choices, ", ")));

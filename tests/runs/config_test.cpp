@@ -1,5 +1,6 @@
 #include "lifeguard/runs/experiment.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,15 +97,16 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
 }
 
 TEST(Config, NamesAreOneLineOfPlainText) {
-  const std::string mass = kMass;
   for (const char* name : {"a\\nb", "a\\u001b[31mb", "\\u007f"}) {
-    const std::string text = std::string("\"") + name + "\"\n";
-    for (const std::string& config :
-         {mass + "name = " + text, mass + "[experiment]\nname = " + text,
-          mass + "[variants." + text.substr(0, text.size() - 1) + "]\nmethod = \"pg\"\n",
-          mass + "[[safe_set.half_space]]\nnormal = 1\nlimit = 1\nname = " + text,
-          mass + "[safe_set]\ngain_names = [\"a\", " + text + "]\n"}) {
-      EXPECT_THAT(error_of(config), testing::HasSubstr("must be one line of plain text")) << config;
+    for (const std::string& part : {
+             fmt::format("name = \"{}\"\n", name),
+             fmt::format("[experiment]\nname = \"{}\"\n", name),
+             fmt::format("[variants.\"{}\"]\nmethod = \"pg\"\n", name),
+             fmt::format("[[safe_set.half_space]]\nnormal = 1\nlimit = 1\nname = \"{}\"\n", name),
+             fmt::format("[safe_set]\ngain_names = [\"a\", \"{}\"]\n", name),
+         }) {
+      EXPECT_THAT(error_of(kMass + part), testing::HasSubstr("must be one line of plain text"))
+          << part;
     }
   }
 }

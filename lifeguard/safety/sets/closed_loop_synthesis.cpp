@@ -165,7 +165,7 @@ std::optional<MatrixXd> deepest_gains(const ClosedLoop& loop, const Deadline& de
   };
   for (const GainInequality& inequality : loop.inequalities()) {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(inequality.theta());
-    const VectorXd values = eigen.eigenvalues();
+    const VectorXd& values = eigen.eigenvalues();
     std::vector<Index> kept;
     for (Index i = 0; i < values.size(); ++i) {
       if (values(i) > 1e-12 * values(values.size() - 1)) kept.push_back(i);

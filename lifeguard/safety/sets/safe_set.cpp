@@ -154,8 +154,7 @@ SafeSet intersect(const std::vector<SafeSet>& parts) {
       inequalities.push_back(inequality.renamed(unique(inequality.name())));
     }
   }
-  const SafeSet set = rows == 0
-                          ? SafeSet(parameters)
+  SafeSet set = rows == 0 ? SafeSet(parameters)
                           : SafeSet(std::move(coefficients), std::move(limits), std::move(names));
   if (inequalities.empty()) return set;
   SafeSet result = set.with_inequalities(inequalities);

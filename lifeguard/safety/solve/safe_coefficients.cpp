@@ -31,7 +31,7 @@ SafeCoefficients::Answer SafeCoefficients::solve(const std::vector<ProjectionTas
                                                  TightenedTasks& tightened, std::size_t task,
                                                  const Eigen::Ref<const Eigen::VectorXd>& target,
                                                  ProjectionFault fault,
-                                                 Eigen::Ref<Eigen::VectorXd> coefficients) {
+                                                 const Eigen::Ref<Eigen::VectorXd>& coefficients) {
   const ProjectionTask& of = tasks[task];
   Answer answer = solve_rows(of, tightened[task], target, fault, coefficients);
   if (!of.inequalities().empty() && fault != ProjectionFault::failure) {

@@ -32,7 +32,7 @@ class SafeCoefficients {
   /// The verified s nearest to `target`. `coefficients` comes in as a guess, for speed only.
   Answer solve(const std::vector<ProjectionTask>& tasks, TightenedTasks& tightened,
                std::size_t task, const Eigen::Ref<const Eigen::VectorXd>& target,
-               ProjectionFault fault, Eigen::Ref<Eigen::VectorXd> coefficients);
+               ProjectionFault fault, const Eigen::Ref<Eigen::VectorXd>& coefficients);
 
   TaskMargin margin(const ProjectionTask& task,
                     const Eigen::Ref<const Eigen::VectorXd>& coefficients) {
