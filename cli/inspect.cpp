@@ -1,4 +1,5 @@
 #include "cli/inspect.hpp"
+#include "cli/incident_lines.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -147,13 +148,7 @@ void info_of_run(const std::string& path, bool json) {
     put("  safety      {} unsafe policies of {}\n", summary.unsafe_policies,
         summary.policies_handed_out);
   }
-  put("  machines    {} falls, {} limit violations, {} saturations in {} trajectories\n",
-      summary.falls, summary.violations, summary.saturations, summary.trajectories);
-  if (summary.exit_probability > 0) {
-    put("  noise       not clipped: may take {:.2g} of the trajectories out of what is "
-        "guaranteed\n",
-        summary.exit_probability);
-  }
+  put_incident_lines(summary, 12);
   if (summary.fallbacks > 0) {
     put("  fallbacks   {} times the anchor in place of a policy\n", summary.fallbacks);
   }

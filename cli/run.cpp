@@ -1,4 +1,5 @@
 #include "cli/run.hpp"
+#include "cli/incident_lines.hpp"
 
 #include <fmt/format.h>
 
@@ -54,13 +55,7 @@ void print_summary(const std::string& path, long rounds, const RunSummary& summa
   } else {
     put("  safety        no constraints\n");
   }
-  put("  machines      {} falls, {} limit violations, {} saturations in {} trajectories\n",
-      summary.falls, summary.violations, summary.saturations, summary.trajectories);
-  if (summary.exit_probability > 0) {
-    put("  noise         not clipped: may take {:.2g} of the trajectories out of what is "
-        "guaranteed\n",
-        summary.exit_probability);
-  }
+  put_incident_lines(summary, 14);
   put("  time          {:.2f} s ({:.2f} rollouts, {:.2f} learning)\n",
       summary.rollout_seconds + summary.learn_seconds, summary.rollout_seconds,
       summary.learn_seconds);

@@ -23,6 +23,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
+#include "tests/support/played_runs.hpp"
 #include "tests/support/run_files.hpp"
 
 namespace lifeguard::closed_loop_run_test {
@@ -30,30 +31,9 @@ namespace lifeguard::closed_loop_run_test {
 using run_files::RunFiles;
 using testing::HasSubstr;
 
-constexpr const char* kCartPoles = R"(
-[experiment]
-name = "cart-poles"
-rounds = 20
-tasks = 3
-trajectories = 20
-[evaluation]
-start_states = 10
-[family]
-base = "cart-pole"
-[family.settings]
-start_low = [-0.14, -0.14, -0.098, -0.14]
-start_high = [0.14, 0.14, 0.098, 0.14]
-sigma = 0.06
-noise_limit = 0.1
-[safe_set.closed_loop]
-tolerance = 0.1
-decay = 0.99
-state_limits = [3.0, inf, 0.6, 4.0]
-room = "nominal"
-)";
-
-ExperimentConfig cart_poles(const std::vector<std::string>& overrides = {}) {
-  return parse_config(kCartPoles, "cart-poles.toml", overrides);
+ExperimentConfig cart_poles(std::vector<std::string> overrides = {}) {
+  overrides.insert(overrides.begin(), "experiment.rounds=20");
+  return parse_config(kClosedLoopPoles, "cart-poles.toml", overrides);
 }
 
 std::string refusal(const std::vector<std::string>& overrides) {

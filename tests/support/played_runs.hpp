@@ -34,9 +34,8 @@ inline ExperimentConfig small_free_experiment(const std::string& method) {
   return configuration_of(parse_config(kConfig, "test"), method, 0);
 }
 
-/// Three cart-poles that are guaranteed not to fall, nine rounds.
-inline ExperimentConfig small_closed_loop_experiment(const std::string& method) {
-  constexpr const char* kConfig = R"(
+/// Three cart-poles that are guaranteed not to fall.
+inline constexpr const char* kClosedLoopPoles = R"(
 [experiment]
 name = "poles"
 rounds = 9
@@ -53,10 +52,14 @@ sigma = 0.06
 noise_limit = 0.1
 [safe_set.closed_loop]
 tolerance = 0.1
+decay = 0.99
 state_limits = [3.0, inf, 0.6, 4.0]
 room = "nominal"
 )";
-  return configuration_of(parse_config(kConfig, "test"), method, 0);
+
+/// Nine rounds with them.
+inline ExperimentConfig small_closed_loop_experiment(const std::string& method) {
+  return configuration_of(parse_config(kClosedLoopPoles, "test"), method, 0);
 }
 
 /// Tests on run files, in a folder of their own.
