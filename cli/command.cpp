@@ -11,6 +11,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/failure.hpp"
 #include "cli/figures.hpp"
+#include "cli/fleet.hpp"
 #include "cli/inspect.hpp"
 #include "cli/manual.hpp"
 #include "cli/output.hpp"
@@ -38,6 +39,7 @@ int parse_and_run(int argc, char** argv) try {
   add_compare_command(app);
   add_reproduce_command(app);
   add_inspect_commands(app);
+  add_fleet_commands(app);
   add_project_command(app);
   add_report_command(app);
   add_serve_command(app);

@@ -16,6 +16,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/stop.hpp"
+#include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/policy_header.hpp"
@@ -48,6 +49,7 @@ void check(const CheckArguments& arguments) {
       entry["method"] = result.method;
       entry["rounds"] = result.rounds;
       entry["policies"] = result.policies;
+      entry["issues"] = result.issues;
       entry["evaluations"] = result.evaluations;
       entry["lemmas"] = result.lemmas;
       entry["checksums_checked"] = result.checksums_checked;
@@ -74,6 +76,13 @@ void check(const CheckArguments& arguments) {
     if (result.checksums_checked) {
       put("  every row and the state, against their checksums\n");
     }
+    if (result.issues > 0) {
+      put("  {} policies that were handed out, each against its constraints in exact arithmetic\n",
+          result.issues);
+    }
+    if (arguments.replay && !result.replayed) {
+      put("  not played again: its trajectories came from outside\n");
+    }
     if (result.replayed) put("  every number of every round, by playing it again\n");
     for (const std::string& finding : result.findings) put("  ! {}\n", finding);
   }
@@ -84,13 +93,31 @@ void check(const CheckArguments& arguments) {
 struct PolicyArguments {
   std::string run;
   std::string task = "0";
+  std::string learns_into;
   std::string header;
   std::string c_header;
   bool json = false;
 };
 
+/// Of a run, or what a machine of a fleet shall play next.
+ExportedPolicy find_policy(const PolicyArguments& arguments) {
+  if (std::filesystem::path(arguments.run).extension() != ".toml") {
+    require(arguments.learns_into.empty(), "--run", arguments.learns_into,
+            "must not be given: this is a run file already");
+    return export_policy(RunView(arguments.run), arguments.task);
+  }
+  when_stopped(kStopped, [] { return std::string(); });
+  LongWork work;
+  work.stop = stop_token();
+  FleetRun fleet(load_config(arguments.run),
+                 arguments.learns_into.empty() ? FleetRun::default_run_file(arguments.run)
+                                               : std::filesystem::path(arguments.learns_into),
+                 work);
+  return fleet.policy(arguments.task);
+}
+
 void export_one(const PolicyArguments& arguments) {
-  const ExportedPolicy policy = export_policy(RunView(arguments.run), arguments.task);
+  const ExportedPolicy policy = find_policy(arguments);
   bool written = false;
   const auto write_header = [&](const std::string& file, HeaderLanguage language) {
     if (file.empty()) return;
@@ -214,10 +241,17 @@ void add_inspect_commands(CLI::App& app) {
 
   auto policy_arguments = std::make_shared<PolicyArguments>();
   CLI::App* policy_command = app.add_subcommand(
-      "policy", "Export the policy of a task as JSON, or as a C++ header for a controller");
-  policy_command->add_option("run", policy_arguments->run, "a run file")->required();
-  policy_command->add_option("--task", policy_arguments->task, "name or number of the task")
+      "policy",
+      "What to play: the policy of a task or machine as JSON, or as a header for a controller");
+  policy_command
+      ->add_option("run", policy_arguments->run,
+                   "a run file, or the TOML file of a fleet that learns from outside")
+      ->required();
+  policy_command
+      ->add_option("--task,--machine", policy_arguments->task, "name or number of the task")
       ->capture_default_str();
+  add_path(*policy_command, "--run", policy_arguments->learns_into,
+           "the fleet's run file (its name with .run if left out)");
   add_path(*policy_command, "--header", policy_arguments->header,
            "write a self-contained C++ header to this file");
   add_path(*policy_command, "--c-header", policy_arguments->c_header,

@@ -77,7 +77,7 @@ void play_and_report(const std::filesystem::path& path, long total, const RunArg
   options.work = progress.work();
   options.warn = [](const std::string& text) { say("lifeguard: {}", text); };
   options.after_round = [&](const Run& run, const RoundOutcome& outcome) {
-    if (outcome.evaluation) cost = outcome.evaluation->costs.mean();
+    if (outcome.evaluation) cost = outcome.evaluation->mean_cost();
     const long round = outcome.round.round;
     if (progress.due(round, total)) {
       const double margin = outcome.round.worst_margin;

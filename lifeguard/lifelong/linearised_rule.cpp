@@ -65,15 +65,22 @@ void LinearisedRule::choose_steps(const LearningRound& round) {
     return;
   }
   const double share = memory.takes_part ? settings_.share(round.rounds_before, tasks()) : 0.0;
-  step_ = round.loss.target - policy_;
+  // Of data that an earlier policy gathered the others take the step they speak for; the task
+  // itself goes where that leads, and not twice.
+  step_ = round.loss.target - gathered_with(round);
   for (int t = 0; t < tasks(); ++t) {
     if (memories_[t].takes_part) steps_.col(t) = share * step_;
   }
+  step_ = round.loss.target - policy_;
   if (round.loss.radius > 0 && next_gradients_.add(settings_.own_memory, round.loss) &&
       next_gradients_.step(round.loss.radius, shrinkage_floor_, metric_factor_, own_step_)) {
     step_ = share * step_ + (1 - share) * own_step_;
   }
   steps_.col(round.task) = step_;
+}
+
+const Eigen::VectorXd& LinearisedRule::gathered_with(const LearningRound& round) const {
+  return round.loss.played.size() == parameters_ ? round.loss.played : policy_;
 }
 
 void LinearisedRule::limit_steps(const LearningRound& round) {
@@ -111,7 +118,8 @@ void LinearisedRule::accept(const LearningRound& round) {
   Memory& memory = memories_[round.task];
   if (surely_below(round.loss) < memory.lowest_cost) {
     memory.lowest_cost = surely_below(round.loss);
-    round.knowledge.policy_parameters(round.task, memory.lowest_policy);
+    round.knowledge.policy_parameters(round.task, policy_);
+    memory.lowest_policy = gathered_with(round);
   }
   std::swap(memory.gradients, next_gradients_);
   memory.takes_part = next_takes_part_;

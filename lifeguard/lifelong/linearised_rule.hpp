@@ -36,6 +36,8 @@ class LinearisedRule : public LearningRule {
   int tasks() const { return static_cast<int>(memories_.size()); }
   /// Fills steps_: how far each task's policy wants to go.
   void choose_steps(const LearningRound& round);
+  /// The policy whose data the round speaks of; policy_ if it does not say.
+  const Eigen::VectorXd& gathered_with(const LearningRound& round) const;
   /// Shortens steps_ to the safe sets, in the round's metric.
   void limit_steps(const LearningRound& round);
   bool far_above(double cost, double reference) const;

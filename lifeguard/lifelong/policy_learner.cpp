@@ -50,6 +50,11 @@ void PolicyLearner::enter_task(const std::string& id, double sigma) {
   tasks_.push_back({id, sigma, 0});
 }
 
+void PolicyLearner::set_sigma(std::string_view id, double sigma) {
+  require_positive("sigma", sigma);
+  tasks_[static_cast<std::size_t>(index(id))].sigma = sigma;
+}
+
 int PolicyLearner::index(std::string_view id) const {
   const auto found = index_.find(id);
   require(found != index_.end(), "task", id, "must be one that was added");
@@ -97,6 +102,21 @@ RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& traj
   const int task = index(id);
   policy_parameters(task, alpha_);
   played_.assign(alpha_, tasks_[task].sigma);
+  return observe_played(id, trajectories);
+}
+
+RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& trajectories,
+                                   const GaussianPolicy& played) {
+  require(played.actions() == actions_ && played.features() == features_, "played",
+          fmt::format("{} x {} gains", played.actions(), played.features()),
+          fmt::format("must be {} x {}", actions_, features_));
+  require_positive("played.sigma", played.sigma());
+  played_.assign(played.parameters(), played.sigma());
+  return observe_played(id, trajectories);
+}
+
+RoundRecord PolicyLearner::observe_played(std::string_view id, const Trajectories& trajectories) {
+  const int task = index(id);
   TrajectoryCheck check = check_ends(trajectories, played_);
   check.require_usable();
   const double visit = visits_before(task);

@@ -96,6 +96,9 @@ class PolicyLearner {
   /// (K as one vector, GaussianPolicy::parameters) and `sigma` its exploration noise.
   void add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma);
 
+  /// Another exploration noise for a known task.
+  void set_sigma(std::string_view id, double sigma);
+
   /// What to play next.
   GaussianPolicy policy(std::string_view id) const;
   /// Its parameters α_t.
@@ -109,6 +112,10 @@ class PolicyLearner {
   /// now. The latter does not hold for fit_demonstrations, which imitates whoever acted.
   RoundRecord observe(std::string_view id, const Trajectories& trajectories);
   RoundRecord observe(std::string_view id, const RoundLoss& loss);
+  /// The same with trajectories that were gathered with a policy which was handed out earlier, and
+  /// which other tasks' rounds have moved since.
+  RoundRecord observe(std::string_view id, const Trajectories& trajectories,
+                      const GaussianPolicy& played);
   /// What the last observe() of trajectories made of them; its `played` is what was played.
   const RoundLoss& last_loss() const { return loss_; }
 
@@ -155,6 +162,8 @@ class PolicyLearner {
   static void read_matrix(StateReader& reader, std::string_view name, Eigen::MatrixXd& matrix);
 
  private:
+  /// From trajectories of played_.
+  RoundRecord observe_played(std::string_view id, const Trajectories& trajectories);
   /// Before the task is counted by tasks().
   virtual void append_task(const Eigen::VectorXd& anchor) = 0;
   /// Must leave everything as it was unless it returns ok.

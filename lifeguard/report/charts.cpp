@@ -65,7 +65,7 @@ std::optional<Chart> cost_chart(const ChartSource& source) {
   chart.scales = {Scale::linear, Scale::log_y};
   add_method_lines<StoredEvaluation>(
       source, &RunView::evaluations,
-      [](const StoredEvaluation& evaluation) { return evaluation.costs.mean(); }, chart);
+      [](const StoredEvaluation& evaluation) { return evaluation.mean_cost(); }, chart);
   if (chart.lines.empty()) return std::nullopt;
   return chart;
 }

@@ -26,7 +26,7 @@ OrderedJson method_json(const MethodRuns& method) {
   if (common.empty()) return json;
   const auto mean_cost = [](const std::vector<const StoredEvaluation*>& of_runs) {
     std::vector<double> costs;
-    for (const StoredEvaluation* evaluation : of_runs) costs.push_back(evaluation->costs.mean());
+    for (const StoredEvaluation* evaluation : of_runs) costs.push_back(evaluation->mean_cost());
     return mean_interval(costs);
   };
   json["first_cost"] = mean_cost(common.front()).mean;
@@ -62,8 +62,8 @@ OrderedJson run_json(const RunView& run) {
   json["rollout_seconds"] = rollout_seconds;
   json["learn_seconds"] = learn_seconds;
   if (!run.evaluations.empty()) {
-    json["first_cost"] = run.evaluations.front().costs.mean();
-    json["last_cost"] = run.evaluations.back().costs.mean();
+    json["first_cost"] = run.evaluations.front().mean_cost();
+    json["last_cost"] = run.evaluations.back().mean_cost();
     const double margin = run.evaluations.back().margins.minCoeff();
     if (std::isfinite(margin)) json["least_margin"] = margin;
   }

@@ -10,6 +10,7 @@
 
 #include "lifeguard/report/report_data.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -35,6 +36,7 @@ OrderedJson drawn_signals(const SystemDescription& system) {
 /// noise. A trajectory that failed has fewer frames.
 OrderedJson animation(const RunView& run, const Task& task, const std::vector<int>& drawn,
                       const Eigen::VectorXd& alpha) {
+  if (!can_simulate(task.system)) return OrderedJson::array();
   RolloutSettings settings;
   settings.trajectories = kStarts;
   settings.steps = run.header.experiment.steps;

@@ -11,6 +11,7 @@
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/set_fingerprint.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/lqr.hpp"
 
 namespace lifeguard {
@@ -19,6 +20,16 @@ namespace {
 UncertainPlant plant_of(const ClosedLoopTask& task) {
   if (task.corners.empty()) {
     const bool custom = describe(task.machine.system).custom;
+    require(can_simulate(task.machine.system), "safe_set.closed_loop", "(no corners)",
+            "an external machine has no model: give corners, the linear models between which its "
+            "steps lie");
+    const DescribedSystem* from_file = described(task.machine.system);
+    if (from_file != nullptr) {
+      // Its steps are affine in the entries of its model: the corners of their ranges say all.
+      InclusionSettings linear = task.inclusion;
+      linear.statement = PlantStatement::linear;
+      return linearised_plant(task.machine, linear);
+    }
     require(!custom || task.inclusion.statement == PlantStatement::linear,
             "safe_set.closed_loop.statement", "nonlinear",
             "a user's own system has no inclusion: give its corners, or ask for \"linear\"");
@@ -29,16 +40,25 @@ UncertainPlant plant_of(const ClosedLoopTask& task) {
   InclusionSettings linear = task.inclusion;
   linear.statement = PlantStatement::linear;
   linear.ranges.clear();
-  UncertainPlant plant = linearised_plant(task.machine, linear);
-  plant.corners = task.corners;
-  plant.validate();
-  return plant;
+  return given_plant(task.machine, linear, task.corners);
 }
 
 /// The LQR controllers of the machine as it is known and of the corners of its tolerance.
 std::vector<RequiredGains> required_gains(const ClosedLoopTask& task) {
   std::vector<RequiredGains> required;
   if (task.room == ClosedLoopRoom::none) return required;
+  if (!can_simulate(task.machine.system)) {
+    // The corners are all that is known of it.
+    for (const UncertainPlant::Corner& corner : task.corners) {
+      const TaskSettings& s = task.machine.settings;
+      const LqrResult lqr = solve_lqr({corner.a, corner.b}, s.state_weights.asDiagonal(),
+                                      s.action_weights.asDiagonal());
+      require(lqr.status == LqrStatus::solved, "safe_set.closed_loop.corner", corner.name,
+              "must have an LQR controller with the machine's weights, or ask for room = \"none\"");
+      required.push_back({"LQR of " + corner.name, lqr.gains});
+    }
+    return required;
+  }
   required.push_back({"LQR of the machine", lqr_gains(task.machine)});
   const std::vector<ParameterRange>& ranges = task.inclusion.ranges;
   if (task.room == ClosedLoopRoom::nominal || ranges.empty()) return required;

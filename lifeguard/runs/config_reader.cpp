@@ -15,6 +15,7 @@
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/family_table.hpp"
+#include "lifeguard/runs/fleet_config.hpp"
 #include "lifeguard/runs/mass_plant.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
@@ -107,9 +108,12 @@ class ConfigReader : public SettingVisitor {
   /// Throws if the file has keys that were not asked for.
   void refuse_unknown() const {
     for (const auto& [name, node] : root_) {
-      if (name == "family" || name == "safe_set" || name == "variants") continue;
+      if (name == "family" || name == "fleet" || name == "machine" || name == "safe_set" ||
+          name == "variants") {
+        continue;
+      }
       require(sections_.contains(std::string(name.str())), located(node, name.str()), text_of(node),
-              fmt::format("unknown table; known are {}, family, safe_set, variants",
+              fmt::format("unknown table; known are {}, family, fleet, machine, safe_set, variants",
                           fmt::join(sections_, ", ")));
       for (const auto& [key, value] : *node.as_table()) {
         const std::string full = fmt::format("{}.{}", name.str(), key.str());
@@ -147,19 +151,6 @@ class ConfigReader : public SettingVisitor {
   std::set<std::string> sections_;
   std::set<std::string> keys_;
 };
-
-void merge(toml::table& into, const toml::table& from) {
-  for (const auto& entry : from) {
-    const toml::key& key = entry.first;
-    const toml::node& value = entry.second;
-    toml::node* old = into.get(key);
-    if (old != nullptr && old->is_table() && value.is_table()) {
-      merge(*old->as_table(), *value.as_table());
-    } else {
-      value.visit([&, &key = key](const auto& v) { into.insert_or_assign(key, v); });
-    }
-  }
-}
 
 toml::table override_table(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -249,12 +240,61 @@ SafeSetContext context_of(const ExperimentConfig& config, const Task& task,
   return context;
 }
 
+/// A closed loop takes a second to be found: mistakes in what asks for it are found without.
+void look_at_safe_set(const ExperimentConfig& config, const Task& task, const std::string& text) {
+  if (text.empty()) return;
+  const toml::table table = parse_toml(text, "safe_set");
+  SafeSetContext context = context_of(config, task, table);
+  context.only_read = true;
+  safe_set_from_table(table, "safe_set", context);
+}
+
+void look_at_machine(const ExperimentConfig& config, const Machine& machine) {
+  const Task& task = machine.task;
+  const int inputs = feature_count(task, config.features);
+  if (machine.first_gains) {
+    const Eigen::MatrixXd& gains = *machine.first_gains;
+    require(gains.rows() == task.actions() && gains.cols() == inputs, "first_gains",
+            fmt::format("{} x {}", gains.rows(), gains.cols()),
+            fmt::format("must be {} x {}: a row for each action, a column for each input",
+                        task.actions(), inputs));
+  }
+  if (machine.first_lqr_share) {
+    require(find_lqr_policy_gains(task, config.features).has_value(), "first_lqr_share",
+            *machine.first_lqr_share, "needs a machine with an LQR controller");
+  }
+  look_at_safe_set(config, task, machine.safe_set_toml);
+}
+
+/// The machines are the tasks, and what speaks of a family speaks of the first one's.
+void take_machines(const toml::table& root, std::string_view source, ExperimentConfig& config) {
+  if (const toml::node* family = root.get("family")) {
+    throw InvalidInput(located(*family, "family"), "(a table)",
+                       "must not be given beside [fleet] or [[machine]]");
+  }
+  if (const auto tasks = root.at_path("experiment.tasks")) {
+    throw InvalidInput(located(*tasks.node(), "experiment.tasks"), text_of(*tasks.node()),
+                       "must not be given: it is the number of machines");
+  }
+  config.machines = machines_from_table(root, source);
+  config.tasks = static_cast<int>(config.machines.size());
+  const Task& first = config.machines.front().task;
+  config.family = {config.name, first.system, {}, first.settings};
+  for (int t = 0; t < config.tasks; ++t) {
+    if (!config.machines[static_cast<std::size_t>(t)].retired) config.active.push_back(t);
+  }
+  require(!config.active.empty(), std::string(source), "(all machines are retired)",
+          "must have a machine that is not retired");
+  require(!config.learner().cross_validate_k, std::string(source), "learner.cross_validate_k",
+          "cannot be chosen for machines: there are no others to draw");
+}
+
 }  // namespace
 
 ExperimentConfig parse_config(std::string_view text, std::string_view source,
                               const std::vector<std::string>& overrides) {
   toml::table root = parse_toml(text, source);
-  for (const std::string& set : overrides) merge(root, override_table(set));
+  for (const std::string& set : overrides) merge_tables(root, override_table(set));
 
   ExperimentConfig config;
   config.source = source;
@@ -265,11 +305,17 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
   visit_keys(reader, config);
   reader.refuse_unknown();
 
-  const toml::node* family = root.get("family");
-  require(family != nullptr && family->is_table(), std::string(source), "(no [family] table)",
-          "must have a [family] table");
-  config.family = family_from_table(*family->as_table(), source);
-  const Task first = config.family.draw(static_cast<std::uint64_t>(config.seed), 0);
+  if (root.contains("machine") || root.contains("fleet")) {
+    take_machines(root, source, config);
+  } else {
+    const toml::node* family = root.get("family");
+    require(family != nullptr && family->is_table(), std::string(source), "(no [family] table)",
+            "must have a [family] table, or [[machine]] tables");
+    config.family = family_from_table(*family->as_table(), source);
+  }
+  const Task first = config.machines.empty()
+                         ? config.family.draw(static_cast<std::uint64_t>(config.seed), 0)
+                         : config.machines.front().task;
   try {
     config.round.validate();
     const int parameters = first.actions() * feature_count(first, config.features);
@@ -277,16 +323,23 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
     if (const toml::node* set = root.get("safe_set")) {
       require(set->is_table(), "safe_set", text_of(*set), "must be a table");
       config.safe_set_toml = fmt::format("{}", text_of(*set->as_table()));
-      // A closed loop takes a second to be found: mistakes in what asks for it are found without.
-      const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
-      SafeSetContext context = context_of(config, first, table);
-      context.only_read = true;
-      safe_set_from_table(table, "safe_set", context);
     }
+    if (config.machines.empty()) look_at_safe_set(config, first, config.safe_set_toml);
   } catch (const InvalidInput& error) {
     if (error.field().find(": ") != std::string::npos) throw;
     throw InvalidInput(located_field(root, std::string(source), error.field()), error.value(),
                        error.rule());
+  }
+  for (std::size_t i = 0; i < config.machines.size(); ++i) {
+    const Machine& machine = config.machines[i];
+    try {
+      look_at_machine(config, machine);
+    } catch (const InvalidInput& error) {
+      const std::string field = fmt::format("machine[{}].{}", i, error.field());
+      throw InvalidInput(fmt::format("{} ({})", located_field(root, std::string(source), field),
+                                     machine.task.name),
+                         error.value(), error.rule());
+    }
   }
   return config;
 }
@@ -308,17 +361,22 @@ ExperimentConfig configuration_of(const ExperimentConfig& config, const std::str
   return parse_config(config.source_text, config.source, overrides);
 }
 
-SafeSet safe_set_of(const ExperimentConfig& config, const Task& task) {
-  if (config.safe_set_toml.empty()) {
-    return SafeSet(task.actions() * feature_count(task, config.features));
-  }
-  const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
+const std::string& ExperimentConfig::safe_set_text(int place) const {
+  return machines.empty() ? safe_set_toml : machines[static_cast<std::size_t>(place)].safe_set_toml;
+}
+
+SafeSet safe_set_of(const ExperimentConfig& config, const Task& task, int place) {
+  const std::string& text = config.safe_set_text(place);
+  if (text.empty()) return SafeSet(task.actions() * feature_count(task, config.features));
+  const toml::table table = parse_toml(text, "safe_set");
   return safe_set_from_table(table, "safe_set", context_of(config, task, table));
 }
 
-std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task) {
-  if (config.safe_set_toml.empty()) return {};
-  const toml::table table = parse_toml(config.safe_set_toml, "safe_set");
+std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task,
+                                          int place) {
+  const std::string& text = config.safe_set_text(place);
+  if (text.empty()) return {};
+  const toml::table table = parse_toml(text, "safe_set");
   return tolerances_from_table(table, context_of(config, task, table));
 }
 

@@ -11,6 +11,7 @@
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -27,12 +28,32 @@ double start_share(const ExperimentConfig& config) {
   return describe(config.family.nominal).start_share;
 }
 
+/// The tasks whose mean LQR gains first policies are a share of.
+std::vector<Task> behind_the_mean(const ExperimentConfig& config) {
+  if (config.machines.empty()) return config.family.draw_many(kMeanSeed, kMeanDraws);
+  std::vector<Task> tasks;
+  for (const Machine& machine : config.machines) {
+    if (static_cast<int>(tasks.size()) < kMeanDraws) tasks.push_back(machine.task);
+  }
+  return tasks;
+}
+
+/// What a machine's own table says of its first policy.
+std::optional<Eigen::VectorXd> own_first_policy(const ExperimentConfig& config,
+                                                const Machine& machine) {
+  if (machine.first_gains) return parameters_from_gains(*machine.first_gains);
+  if (!machine.first_lqr_share) return std::nullopt;
+  const Eigen::MatrixXd lqr = lqr_policy_gains(machine.task, config.features);
+  return parameters_from_gains(*machine.first_lqr_share * lqr);
+}
+
 /// The machine that is known as `known`: its parameters lie within their tolerance.
-Task actual_machine(const ExperimentConfig& config, const Task& known, std::uint64_t index) {
+Task actual_machine(const ExperimentConfig& config, const Task& known, int place) {
   Task machine = known;
-  const CounterRandom random(run_seed(config, SeedOf::machine), RandomStream::parameters, index);
+  const CounterRandom random(run_seed(config, SeedOf::machine), RandomStream::parameters,
+                             static_cast<std::uint64_t>(place));
   std::uint32_t n = 0;
-  for (const ParameterRange& range : tolerances_of(config, known)) {
+  for (const ParameterRange& range : tolerances_of(config, known, place)) {
     set_parameter(machine.system, range.parameter,
                   std::clamp(random.uniform(n++, range.low, range.high), range.low, range.high));
   }
@@ -50,43 +71,76 @@ Eigen::VectorXd DrawnTasks::state_limits(int task) const {
   return settings.failure_bounds - settings.goal.cwiseAbs();
 }
 
+bool DrawnTasks::constrained() const {
+  return std::any_of(safe_sets.begin(), safe_sets.end(),
+                     [](const SafeSet& set) { return set.constrained(); });
+}
+
 Eigen::VectorXd start_policy(const ExperimentConfig& config, const Task& task) {
   Eigen::MatrixXd gains =
       Eigen::MatrixXd::Zero(task.actions(), feature_count(task, config.features));
   if (const double share = start_share(config); share > 0) {
-    for (const Task& drawn : config.family.draw_many(kMeanSeed, kMeanDraws)) {
-      gains += share / kMeanDraws * lqr_policy_gains(drawn, config.features);
+    const std::vector<Task> mean_of = behind_the_mean(config);
+    for (const Task& each : mean_of) {
+      gains +=
+          share / static_cast<double>(mean_of.size()) * lqr_policy_gains(each, config.features);
     }
   }
   return parameters_from_gains(gains);
 }
 
-DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work) {
-  DrawnTasks drawn;
-  for (int t = 0; t < config.tasks; ++t) {
-    work.step("drawing tasks", t, config.tasks);
-    drawn.tasks.push_back(
-        config.family.draw(static_cast<std::uint64_t>(config.seed), static_cast<std::uint64_t>(t)));
+namespace {
+
+Task known_task(const ExperimentConfig& config, int place) {
+  if (!config.machines.empty()) return config.machines[static_cast<std::size_t>(place)].task;
+  return config.family.draw(static_cast<std::uint64_t>(config.seed),
+                            static_cast<std::uint64_t>(place));
+}
+
+}  // namespace
+
+DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::VectorXd& start,
+                    Machines machines) {
+  DrawnTask drawn{known_task(config, place), SafeSet(static_cast<int>(start.size())), {}};
+  Task& task = drawn.task;
+  drawn.safe_set = safe_set_of(config, task, place);
+  const SafeSet& set = drawn.safe_set;
+  std::optional<Eigen::VectorXd> own;
+  if (!config.machines.empty()) {
+    own = own_first_policy(config, config.machines[static_cast<std::size_t>(place)]);
   }
-  drawn.start = start_policy(config, drawn.tasks.front());
-  for (Task& task : drawn.tasks) {
-    const auto index = static_cast<std::uint64_t>(drawn.safe_sets.size());
-    work.step("building safe sets", static_cast<long>(index), config.tasks);
-    const SafeSet& set = drawn.safe_sets.emplace_back(safe_set_of(config, task));
-    FirstPolicy& first_policy = drawn.first.emplace_back();
-    if (!set.closed_loops().empty()) {
-      const ClosedLoop& closed_loop = *set.closed_loops().front();
-      task.settings.start_low = task.settings.goal + closed_loop.start_low;
-      task.settings.start_high = task.settings.goal + closed_loop.start_high;
-      task = actual_machine(config, task, index);
-      if (config.start_lqr_share < 0) {
-        first_policy.parameters = choose_anchor(set).parameters;
-        continue;
-      }
+  if (own) {
+    const std::string why = why_not_safe(set, *own);
+    require(why.empty(), fmt::format("machine \"{}\": first policy", task.name), "not safe",
+            fmt::format("must be strictly safe; it {}", why));
+    drawn.first = {*own, "", true};
+  }
+  if (!set.closed_loops().empty()) {
+    const ClosedLoop& closed_loop = *set.closed_loops().front();
+    task.settings.start_low = task.settings.goal + closed_loop.start_low;
+    task.settings.start_high = task.settings.goal + closed_loop.start_high;
+    settle(task);
+    if (machines == Machines::drawn) task = actual_machine(config, task, place);
+    if (!own && config.start_lqr_share < 0) {
+      drawn.first = {choose_anchor(set).parameters, "", true};
+      return drawn;
     }
-    first_policy.replaced = why_not_safe(set, drawn.start);
-    first_policy.parameters =
-        first_policy.replaced.empty() ? drawn.start : choose_anchor(set).parameters;
+  }
+  if (own) return drawn;
+  drawn.first.replaced = why_not_safe(set, start);
+  drawn.first.parameters = drawn.first.replaced.empty() ? start : choose_anchor(set).parameters;
+  return drawn;
+}
+
+DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work, Machines machines) {
+  DrawnTasks drawn;
+  drawn.start = start_policy(config, known_task(config, 0));
+  for (int t = 0; t < config.tasks; ++t) {
+    work.step("building safe sets", t, config.tasks);
+    DrawnTask one = draw_task(config, t, drawn.start, machines);
+    drawn.tasks.push_back(std::move(one.task));
+    drawn.safe_sets.push_back(std::move(one.safe_set));
+    drawn.first.push_back(std::move(one.first));
   }
   return drawn;
 }
@@ -100,19 +154,30 @@ std::uint64_t run_seed(const ExperimentConfig& config, SeedOf use, std::uint64_t
   return run_seed(config.seed, use, index);
 }
 
-int scheduled_task(const ExperimentConfig& config, long round) {
+namespace {
+
+/// The place of the next task among `count`.
+int scheduled_place(const ExperimentConfig& config, long round, int count) {
   switch (config.schedule) {
     case Schedule::first_only:
       return 0;
     case Schedule::random: {
       const CounterRandom random(run_seed(config, SeedOf::schedule), RandomStream::schedule,
                                  static_cast<std::uint64_t>(round));
-      return std::min(config.tasks - 1, static_cast<int>(random.uniform(0) * config.tasks));
+      return std::min(count - 1, static_cast<int>(random.uniform(0) * count));
     }
     case Schedule::in_turn:
       break;
   }
-  return static_cast<int>((round - 1) % config.tasks);
+  return static_cast<int>((round - 1) % count);
+}
+
+}  // namespace
+
+int scheduled_task(const ExperimentConfig& config, long round) {
+  if (config.machines.empty()) return scheduled_place(config, round, config.tasks);
+  const int place = scheduled_place(config, round, static_cast<int>(config.active.size()));
+  return config.active[static_cast<std::size_t>(place)];
 }
 
 long next_evaluation(const ExperimentConfig& config, long round) {
@@ -171,10 +236,11 @@ int cross_validated_k(const ExperimentConfig& config, const DrawnTasks& drawn,
 /// The task as a safe learner is told of it.
 Learner::NewTask new_task(const ExperimentConfig& config, const DrawnTasks& drawn, std::size_t t) {
   const Task& task = drawn.tasks[t];
-  if (!drawn.constrained()) {
-    return {task.name, SafeSet(drawn.parameters()), task.settings.sigma, drawn.start};
-  }
   const FirstPolicy& first_policy = drawn.first[t];
+  if (!drawn.safe_sets[t].constrained()) {
+    return {task.name, SafeSet(drawn.parameters()), task.settings.sigma,
+            first_policy.its_own ? first_policy.parameters : drawn.start};
+  }
   // A share that somebody asked for is kept or refused.
   require(config.start_lqr_share < 0 || first_policy.replaced.empty(), "experiment.start_lqr_share",
           config.start_lqr_share,
@@ -226,7 +292,8 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
     work.step("setting up the learner", static_cast<long>(t), config.tasks);
     // All methods begin alike; with a closed loop, with the controllers that came with it.
     const bool with_controller =
-        !drawn.safe_sets[t].closed_loops().empty() && drawn.first[t].parameters.size() > 0;
+        (drawn.first[t].its_own || !drawn.safe_sets[t].closed_loops().empty()) &&
+        drawn.first[t].parameters.size() > 0;
     learner->add_task(task.name, with_controller ? drawn.first[t].parameters : drawn.start,
                       task.settings.sigma);
   }

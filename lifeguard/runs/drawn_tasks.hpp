@@ -19,6 +19,15 @@ namespace lifeguard {
 struct FirstPolicy {
   Eigen::VectorXd parameters;  // empty if the safe set has no strictly safe policy
   std::string replaced;
+  /// It came with the machine or its closed loop, and is not the one that all begin with.
+  bool its_own = false;
+};
+
+/// One task, its constraints and what it begins with.
+struct DrawnTask {
+  Task task;
+  SafeSet safe_set;
+  FirstPolicy first;
 };
 
 /// What a configuration and a seed stand for: a pure function of both.
@@ -33,11 +42,22 @@ struct DrawnTasks {
   int parameters() const { return static_cast<int>(start.size()); }
   /// Bounds on |x - goal| of a task: of its closed loop, else what its failure bounds leave.
   Eigen::VectorXd state_limits(int task) const;
-  bool constrained() const { return !safe_sets.empty() && safe_sets[0].constrained(); }
+  /// Whether any task has constraints.
+  bool constrained() const;
+};
+
+/// What the tasks are where a closed loop knows them up to a tolerance.
+enum class Machines {
+  drawn,     // drawn within it, to be simulated
+  as_known,  // the real ones are outside
 };
 
 /// `work` is told of and asked after each task.
-DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work = {});
+DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work = {},
+                      Machines machines = Machines::drawn);
+/// One of them; `start` is start_policy().
+DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::VectorXd& start,
+                    Machines machines);
 
 /// The first policy of every task of which nothing else is known: the configuration's share of the
 /// family's mean LQR gains.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,8 +38,22 @@ struct Variant {
   std::vector<std::string> overrides;
 };
 
-/// An experiment as a TOML file describes it: a family, its constraints, the methods, how long and
-/// how often. docs/configuration.md is generated from visit_keys().
+/// One machine of a fleet, as a [[machine]] table describes it (docs/fleets.md).
+struct Machine {
+  Task task;  // the machine as it is known, under its name
+  /// Its constraints as TOML: those of [safe_set] and its own; empty means none.
+  std::string safe_set_toml;
+  /// Its first policy: gains (actions × inputs), or a share of its LQR controller's.
+  std::optional<Eigen::MatrixXd> first_gains;
+  std::optional<double> first_lqr_share;
+  /// No longer played. What was learnt on it stays.
+  bool retired = false;
+  std::string notes;
+};
+
+/// An experiment as a TOML file describes it: a family from which tasks are drawn or a fleet of
+/// machines, constraints, the methods, how long and how often. docs/configuration.md is generated
+/// from visit_keys().
 struct ExperimentConfig {
   std::string name = "experiment";
   int rounds = 300;
@@ -61,9 +76,15 @@ struct ExperimentConfig {
   bool regret = true;
 
   Family family = mass_spring_family();
+  /// The machines of a fleet, which are the tasks then; empty if tasks are drawn from the family.
+  std::vector<Machine> machines;
+  /// The places of those that are not retired.
+  std::vector<int> active;
   /// The [safe_set] table as TOML text; empty means no constraints. Its keys are those of
   /// docs/safe_sets.md.
   std::string safe_set_toml;
+  /// The same of one task, whose machine may have its own.
+  const std::string& safe_set_text(int place) const;
 
   /// What every method's policies see of the state.
   Features features;
@@ -97,12 +118,14 @@ ExperimentConfig load_config(const std::filesystem::path& path,
 ExperimentConfig configuration_of(const ExperimentConfig& config, const std::string& label,
                                   int seed);
 
-/// The safe set of one task of the experiment; all of R^d without a [safe_set] table.
-SafeSet safe_set_of(const ExperimentConfig& config, const Task& task);
+/// The safe set of one task of the experiment, or of one like the task at this place; all of R^d
+/// without a [safe_set] table.
+SafeSet safe_set_of(const ExperimentConfig& config, const Task& task, int place = 0);
 
 /// What the parameters of a task may be in truth when it is known up to the tolerance of
 /// [safe_set.closed_loop]; empty without one.
-std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task);
+std::vector<ParameterRange> tolerances_of(const ExperimentConfig& config, const Task& task,
+                                          int place = 0);
 
 /// The page that docs/configuration.md holds.
 std::string configuration_reference();

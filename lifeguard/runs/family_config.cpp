@@ -11,64 +11,15 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/toml.hpp"
+#include "lifeguard/runs/toml_place.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard {
 namespace {
 
-/// A place in the file, for messages: "quadrotor.toml:7: family.settings.sigma". What the command
-/// line set was merged in as a copy, and a copy has no source.
-class Location {
- public:
-  Location(std::string_view source, std::string key) : source_(source), key_(std::move(key)) {}
-  Location child(std::string_view key) const {
-    return {source_, key_.empty() ? std::string(key) : fmt::format("{}.{}", key_, key)};
-  }
-  std::string at(const toml::node& node) const {
-    if (!node.source().path) return fmt::format("--set: {}", key_);
-    return fmt::format("{}:{}: {}", source_, node.source().begin.line, key_);
-  }
-
- private:
-  std::string source_;
-  std::string key_;
-};
-
-double read_number(const toml::node& node, const Location& where) {
-  const auto value = node.value<double>();
-  require(node.is_number() && value.has_value(), where.at(node), text_of(node), "must be a number");
-  return *value;
-}
-
-std::string read_choice(const toml::node& node, const Location& where,
-                        const std::vector<std::string>& choices) {
-  const auto value = node.value<std::string>();
-  const bool known =
-      node.is_string() && std::find(choices.begin(), choices.end(), *value) != choices.end();
-  require(known, where.at(node), text_of(node),
-          fmt::format("must be one of \"{}\"", fmt::join(choices, "\", \"")));
-  return *value;
-}
-
-const toml::table& read_table(const toml::node& node, const Location& where) {
-  require(node.is_table(), where.at(node), text_of(node), "must be a table");
-  return *node.as_table();
-}
-
-/// One number for each entry, or a single number for all of them.
-Eigen::VectorXd read_vector(const toml::node& node, const Location& where, int size) {
-  if (const toml::array* array = node.as_array()) {
-    require(static_cast<int>(array->size()) == size, where.at(node), text_of(node),
-            fmt::format("must have {} entries", size));
-    Eigen::VectorXd vector(size);
-    for (int i = 0; i < size; ++i) vector(i) = read_number((*array)[i], where);
-    return vector;
-  }
-  return Eigen::VectorXd::Constant(size, read_number(node, where));
-}
-
 /// A value of a parameter, which obeys its rule.
-double read_value(const toml::node& node, const Location& where, const ParameterRule& rule) {
+double read_value(const toml::node& node, const TomlPlace& where, const ParameterRule& rule) {
   const double value = read_number(node, where);
   require(rule.allows(value), where.at(node), text_of(node), rule.text());
   return value;
@@ -77,7 +28,7 @@ double read_value(const toml::node& node, const Location& where, const Parameter
 /// A number fixes the parameter, [low, high] draws it uniformly, and
 /// {low = …, high = …, scale = "logarithmic"} as it says.
 void read_parameter(const ParameterDescription& about, const toml::node& node,
-                    const Location& where, Family& family) {
+                    const TomlPlace& where, Family& family) {
   std::erase_if(family.ranges, [&](const ParameterRange& r) { return r.parameter == about.name; });
   if (node.is_number()) {
     set_parameter(family.nominal, about.name, read_value(node, where, about.rule));
@@ -93,7 +44,7 @@ void read_parameter(const ParameterDescription& about, const toml::node& node,
     require(table.contains("low") && table.contains("high"), where.at(node), text_of(node),
             "must have low and high");
     for (const auto& [key, value] : table) {
-      const Location inner = where.child(key.str());
+      const TomlPlace inner = where.child(key.str());
       if (key == "low") {
         range.low = read_value(value, inner, about.rule);
       } else if (key == "high") {
@@ -110,7 +61,7 @@ void read_parameter(const ParameterDescription& about, const toml::node& node,
   family.ranges.push_back(std::move(range));
 }
 
-void read_parameters(const toml::table& table, const Location& where, Family& family) {
+void read_parameters(const toml::table& table, const TomlPlace& where, Family& family) {
   const std::vector<ParameterDescription> known = describe(family.nominal).parameters;
   for (const auto& entry : table) {
     const std::string_view name = entry.first.str();
@@ -134,17 +85,17 @@ class SettingReader {
       : states_(static_cast<int>(settings.goal.size())),
         actions_(static_cast<int>(settings.action_low.size())) {}
 
-  void read(const toml::node& node, const Location& where, EntryFor /*entry*/,
+  void read(const toml::node& node, const TomlPlace& where, EntryFor /*entry*/,
             double& value) const {
     value = read_number(node, where);
   }
-  void read(const toml::node& node, const Location& where, EntryFor /*entry*/,
+  void read(const toml::node& node, const TomlPlace& where, EntryFor /*entry*/,
             Integrator& value) const {
     const std::vector<std::string> names(kIntegratorNames.begin(), kIntegratorNames.end());
     const std::string choice = read_choice(node, where, names);
     value = static_cast<Integrator>(std::find(names.begin(), names.end(), choice) - names.begin());
   }
-  void read(const toml::node& node, const Location& where, EntryFor entry,
+  void read(const toml::node& node, const TomlPlace& where, EntryFor entry,
             Eigen::VectorXd& value) const {
     value = read_vector(node, where, entry == EntryFor::state ? states_ : actions_);
   }
@@ -154,37 +105,49 @@ class SettingReader {
   int actions_;
 };
 
-void read_settings(const toml::table& table, const Location& where, Family& family) {
-  const SettingReader reader(family.settings);
-  const bool custom = describe(family.nominal).custom;
+}  // namespace
+
+void read_task_settings(const toml::table& table, const TomlPlace& where, const System& system,
+                        TaskSettings& settings) {
+  const SettingReader reader(settings);
+  const bool custom = describe(system).custom && described(system) == nullptr;
   for (const auto& entry : table) {
     const std::string_view key = entry.first.str();
     const toml::node& value = entry.second;
-    const Location inner = where.child(key);
+    const TomlPlace inner = where.child(key);
     bool known = false;
     const auto read_if_named = [&](const auto& setting) {
       if (setting.key != key) return;
       known = true;
       require(!custom || !setting.of_the_system, inner.at(value), text_of(value),
               "cannot be chosen: a custom system has its own");
-      reader.read(value, inner, setting.entry, family.settings.*setting.field);
+      reader.read(value, inner, setting.entry, settings.*setting.field);
     };
-    std::apply([&](const auto&... settings) { (read_if_named(settings), ...); }, kTaskSettings);
+    std::apply([&](const auto&... each) { (read_if_named(each), ...); }, kTaskSettings);
     require(known, inner.at(value), text_of(value),
-            "unknown key; docs/systems.md lists the settings of a family");
+            "unknown key; docs/systems.md lists the settings of a task");
   }
 }
 
-}  // namespace
+void read_parameter_values(const toml::table& table, const TomlPlace& where, System& system) {
+  Family family{"machine", system, {}, default_settings(system)};
+  read_parameters(table, where, family);
+  for (const ParameterRange& range : family.ranges) {
+    const toml::node& node = *table.get(range.parameter);
+    throw InvalidInput(where.child(range.parameter).at(node), text_of(node),
+                       "must be one number: a machine is not drawn");
+  }
+  system = family.nominal;
+}
 
 Family family_from_table(const toml::table& table, std::string_view source) {
-  const Location where(source, "family");
+  const TomlPlace where(source, "family");
   require(table.contains("base"), where.child("base").at(table), "(missing)",
           fmt::format("must be one of \"{}\"", fmt::join(family_names(), "\", \"")));
   Family family =
       family_by_name(read_choice(*table.get("base"), where.child("base"), family_names()));
   for (const auto& [key, value] : table) {
-    const Location inner = where.child(key.str());
+    const TomlPlace inner = where.child(key.str());
     if (key == "base") continue;
     if (key == "name") {
       require(value.is_string(), inner.at(value), text_of(value), "must be a string");
@@ -193,7 +156,7 @@ Family family_from_table(const toml::table& table, std::string_view source) {
     } else if (key == "parameters") {
       read_parameters(read_table(value, inner), inner, family);
     } else if (key == "settings") {
-      read_settings(read_table(value, inner), inner, family);
+      read_task_settings(read_table(value, inner), inner, family.nominal, family.settings);
     } else {
       throw InvalidInput(inner.at(value), text_of(value),
                          "unknown key; a family has base, name, parameters and settings");
@@ -209,7 +172,7 @@ Family family_from_table(const toml::table& table, std::string_view source) {
 
 Family parse_family(std::string_view text, std::string_view source) {
   const toml::table file = parse_toml(text, source);
-  const Location root(source, "");
+  const TomlPlace root(source, "");
   for (const auto& [key, value] : file) {
     require(key == "family", root.child(key.str()).at(value), text_of(value),
             "unknown key; the file has one table, [family]");

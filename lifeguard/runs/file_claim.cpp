@@ -23,7 +23,7 @@ FileClaim::FileClaim(const std::filesystem::path& path, int flags)
   // Between opening and locking its former holder may have given it another name.
   if (taken || !holds(path)) {
     close(file_);
-    throw RunFileError(fmt::format(
+    throw RunFileBusy(fmt::format(
         "{} is being written by another process; wait for it, or stop it first", path.string()));
   }
 }

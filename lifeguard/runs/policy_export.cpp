@@ -39,34 +39,42 @@ ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   const StoredExperiment& experiment = run.header.experiment;
   const int t = find_task(run.tasks, task_name);
   const Task& task = run.tasks[static_cast<std::size_t>(t)];
-  const SafeSet& set = run.safe_set(t);
   const GaussianPolicy policy =
       GaussianPolicy::from_parameters(run.policies.col(t), task.actions(), task.settings.sigma);
+  const Features features = run.features();
+  const int inputs = features.count(task.inputs());
+  if (policy.features() != inputs) {
+    throw DamagedRunFile(
+        fmt::format("{} is damaged: a policy of {} has {} gains for each action, "
+                    "and its settings say {}",
+                    run.file, task.name, policy.features(), inputs));
+  }
+  return export_policy(
+      {experiment.name, experiment.method, experiment.seed, run.header.rounds_done, features}, task,
+      run.safe_set(t), policy);
+}
 
+ExportedPolicy export_policy(const PolicyOrigin& origin, const Task& task, const SafeSet& set,
+                             const GaussianPolicy& policy) {
   ExportedPolicy exported;
-  exported.experiment = experiment.name;
-  exported.method = experiment.method;
-  exported.seed = experiment.seed;
-  exported.round = run.header.rounds_done;
+  exported.experiment = origin.experiment;
+  exported.method = origin.method;
+  exported.seed = origin.seed;
+  exported.round = origin.round;
   exported.task = task.name;
   const SystemDescription system = describe(task.system);
   exported.system = system.name;
   exported.inputs = system.inputs();
   exported.actions = system.actions;
   exported.own_features = task.own_features() > 0;
-  exported.features = run.features();
+  exported.features = origin.features;
   exported.gains = policy.gains();
-  if (exported.gains.cols() != exported.features.count(task.inputs())) {
-    throw DamagedRunFile(fmt::format(
-        "{} is damaged: a policy of {} has {} gains for each action, "
-        "and its settings say {}",
-        run.file, task.name, exported.gains.cols(), exported.features.count(task.inputs())));
-  }
   exported.goal =
       exported.own_features ? Eigen::VectorXd::Zero(task.inputs()).eval() : task.settings.goal;
   exported.action_low = task.settings.action_low;
   exported.action_high = task.settings.action_high;
   exported.sigma = policy.sigma();
+  exported.noise_limit = task.settings.noise_limit;
   // The last look at the very numbers that leave.
   const Margins found = margins(set, policy.parameters());
   exported.margin = found.worst();
@@ -75,7 +83,7 @@ ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   if (!(exported.margin >= 0)) {
     throw RunFileError(fmt::format(
         "the policy of {} is not safe: \"{}\" is broken by {:.3g}; method {} knows no constraints",
-        task.name, exported.worst_row, -exported.margin, experiment.method));
+        task.name, exported.worst_row, -exported.margin, origin.method));
   }
   return exported;
 }
@@ -87,6 +95,7 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["seed"] = p.seed;
   json["round"] = p.round;
   json["task"] = p.task;
+  if (!p.fingerprint.empty()) json["policy"] = p.fingerprint;
   json["system"] = p.system;
   json["inputs"] = signals_json(p.inputs);
   json["actions"] = signals_json(p.actions);
@@ -101,6 +110,7 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["action_low"] = list(p.action_low);
   json["action_high"] = list(p.action_high);
   json["sigma"] = p.sigma;
+  json["noise_limit"] = p.noise_limit;
   json["worst_row"] = p.worst_row;
   json["margin"] = p.margin;
   if (p.closed_loop != nullptr) json["closed_loop"] = closed_loop_json(*p.closed_loop);

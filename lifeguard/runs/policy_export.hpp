@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/policy.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/systems/system.hpp"
@@ -33,8 +34,10 @@ struct ExportedPolicy {
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
   double sigma = 0;
-  std::string worst_row;  // the constraint it is nearest to; empty without constraints
-  double margin = 0;      // how far, a lower bound; infinity without constraints
+  double noise_limit = kInfinity;  // the exploration noise is clipped at ± this
+  std::string fingerprint;         // of a policy that was handed out to a machine
+  std::string worst_row;           // the constraint it is nearest to; empty without constraints
+  double margin = 0;               // how far, a lower bound; infinity without constraints
   /// What is proven of the machine under this policy; null without a closed loop.
   std::shared_ptr<const ClosedLoop> closed_loop;
 };
@@ -42,6 +45,18 @@ struct ExportedPolicy {
 /// `task` is a task's name or its number from 0. Throws InvalidInput for a task the run does not
 /// have, and RunFileError if the policy to export is not proven safe.
 ExportedPolicy export_policy(const RunView& run, const std::string& task);
+
+/// What an export says of where a policy comes from.
+struct PolicyOrigin {
+  std::string experiment;
+  std::string method;
+  int seed = 0;
+  long round = 0;
+  Features features;
+};
+/// A task's policy. Throws RunFileError if it is not safe.
+ExportedPolicy export_policy(const PolicyOrigin& origin, const Task& task, const SafeSet& safe_set,
+                             const GaussianPolicy& policy);
 
 nlohmann::ordered_json policy_to_json(const ExportedPolicy& policy);
 

@@ -50,6 +50,51 @@ Run::Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work)
   bounds_ = theorem_bounds(*learner_);
 }
 
+Run::Run(const ExperimentConfig& config, DrawnTasks drawn, std::unique_ptr<Learner> learner)
+    : config_(config), observed_(true), drawn_(std::move(drawn)), learner_(std::move(learner)) {
+  config_.tasks = static_cast<int>(drawn_.tasks.size());
+  observed_costs_.setConstant(config_.tasks, kNaN);
+  alpha_.resize(drawn_.parameters());
+  judged_policies_.setConstant(drawn_.parameters(), config_.tasks, kNaN);
+  judged_unsafe_.assign(static_cast<std::size_t>(config_.tasks), false);
+  // The theorem speaks of constraints that stay, and the best policies need a simulator.
+  if (config_.regret) open_ledger();
+}
+
+void Run::add_task(const DrawnTask& added) {
+  auto& learner = dynamic_cast<Learner&>(*learner_);
+  const bool chosen = added.first.parameters.size() > 0;
+  learner.add_task(added.task.name, added.safe_set, added.task.settings.sigma,
+                   chosen ? std::optional(added.first.parameters) : std::nullopt);
+  if (ledger_) {
+    ledger_->add_task(added.safe_set.constrained() ? std::optional(added.safe_set) : std::nullopt);
+  }
+  drawn_.tasks.push_back(added.task);
+  drawn_.safe_sets.push_back(added.safe_set);
+  drawn_.first.push_back(added.first);
+  ++config_.tasks;
+  const long count = config_.tasks;
+  observed_costs_.conservativeResize(count);
+  observed_costs_(count - 1) = kNaN;
+  judged_policies_.conservativeResize(Eigen::NoChange, count);
+  judged_policies_.col(count - 1).setConstant(kNaN);
+  judged_unsafe_.push_back(false);
+}
+
+void Run::set_task(int task, const DrawnTask& changed) {
+  const auto t = static_cast<std::size_t>(task);
+  auto& learner = dynamic_cast<Learner&>(*learner_);
+  if (!(changed.safe_set == drawn_.safe_sets[t])) {
+    learner.set_safe_set(drawn_.tasks[t].name, changed.safe_set);
+    if (ledger_) ledger_->set_safe_set(task, changed.safe_set);
+    judged_policies_.col(task).setConstant(kNaN);
+  }
+  learner.set_sigma(drawn_.tasks[t].name, changed.task.settings.sigma);
+  drawn_.tasks[t] = changed.task;
+  drawn_.safe_sets[t] = changed.safe_set;
+  drawn_.first[t] = changed.first;
+}
+
 std::optional<TheoremBounds> theorem_bounds(const PolicyLearner& policy_learner) {
   const auto* learner = dynamic_cast<const Learner*>(&policy_learner);
   if (learner == nullptr) return {};
@@ -98,9 +143,15 @@ double Run::best_cost() {
 
 void Run::keep_ledger(RoundOutcome& outcome) {
   ledger_->record(outcome.round.task, learner_->last_loss(), outcome.round.played);
+  if (observed_) {
+    if (std::binary_search(regret_rounds_.begin(), regret_rounds_.end(), learner_rounds_)) {
+      outcome.regret = StoredRegret{learner_rounds_, ledger_->surrogate_regret().most, kNaN};
+    }
+    return;
+  }
   if (outcome.evaluation) {
     // The gap is taken as linear between evaluations.
-    const double gap = outcome.evaluation->costs.mean() - best_cost();
+    const double gap = outcome.evaluation->mean_cost() - best_cost();
     const auto passed = static_cast<double>(learner_rounds_ - last_gap_round_);
     true_regret_ += last_gap_round_ == 0 ? gap * passed : 0.5 * (gap + last_gap_) * passed;
     last_gap_ = gap;
@@ -119,7 +170,7 @@ StoredEvaluation Run::evaluate_now() {
   evaluation.margins.resize(config_.tasks);
   for (int t = 0; t < config_.tasks; ++t) {
     learner_->policy_parameters(t, alpha_);
-    if (evaluated_policies_.col(t) != alpha_) {
+    if (!observed_ && evaluated_policies_.col(t) != alpha_) {
       work_.step("evaluating policies", t, config_.tasks);
       evaluated_costs_(t) =
           evaluation_cost(config_, drawn_.tasks[static_cast<std::size_t>(t)], alpha_);
@@ -127,7 +178,7 @@ StoredEvaluation Run::evaluate_now() {
     }
     evaluation.margins(t) = margins(drawn_.safe_sets[static_cast<std::size_t>(t)], alpha_).worst();
   }
-  evaluation.costs = evaluated_costs_;
+  evaluation.costs = observed_ ? observed_costs_ : evaluated_costs_;
   return evaluation;
 }
 
@@ -136,12 +187,8 @@ const RoundOutcome& Run::play() {
   const long round = learner_rounds_ + 1;
   const int t = scheduled_task(config_, round);
   const Task& task = drawn_.tasks[static_cast<std::size_t>(t)];
-  outcome_ = {};
-  StoredRound& stored = outcome_.round;
-  const long fallbacks_before = learner_->fallbacks();
-
+  fallbacks_before_ = learner_->fallbacks();
   const GaussianPolicy policy = learner_->policy(task.name);
-  stored.played = policy.parameters();
   RolloutSettings rollouts;
   rollouts.trajectories = batch_size(config_);
   rollouts.steps = config_.steps;
@@ -149,21 +196,40 @@ const RoundOutcome& Run::play() {
   rollouts.seed = run_seed(config_, SeedOf::round, static_cast<std::uint64_t>(round));
   const auto rollout_start = Clock::now();
   rollout(task, policy, rollouts, batch_);
-  stored.rollout_seconds = seconds_since(rollout_start);
-  const Incidents incidents = count_incidents(task, drawn_.state_limits(t), batch_);
+  const double rollout_seconds = seconds_since(rollout_start);
+  learn(t, policy, batch_);
+  outcome_.round.rollout_seconds = rollout_seconds;
+  return outcome_;
+}
+
+const RoundOutcome& Run::observe(int task, const GaussianPolicy& played,
+                                 const Trajectories& batch) {
+  fallbacks_before_ = learner_->fallbacks();
+  return learn(task, played, batch);
+}
+
+const RoundOutcome& Run::learn(int t, const GaussianPolicy& policy, const Trajectories& batch) {
+  const long round = learner_rounds_ + 1;
+  const Task& task = drawn_.tasks[static_cast<std::size_t>(t)];
+  outcome_ = {};
+  StoredRound& stored = outcome_.round;
+  stored.played = policy.parameters();
+  const Incidents incidents = count_incidents(task, drawn_.state_limits(t), batch);
   stored.falls = incidents.falls;
   stored.violations = incidents.violations;
   stored.saturations = incidents.saturations;
 
   if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
   const auto learn_start = Clock::now();
-  const RoundRecord learnt = learner_->observe(task.name, batch_);
+  const RoundRecord learnt =
+      observed_ ? learner_->observe(task.name, batch, policy) : learner_->observe(task.name, batch);
   stored.learn_seconds = seconds_since(learn_start);
-
-  learner_rounds_ = round;
   stored.round = round;
   stored.task = t;
   record(learnt, stored);
+  if (observed_ && learnt.status == RoundStatus::no_noise) return outcome_;
+  learner_rounds_ = round;
+  if (observed_) observed_costs_(t) = learnt.mean_cost;
   stored.unsafe = count_unsafe();
   certify(outcome_);
   if (round == next_evaluation_) {
@@ -173,9 +239,9 @@ const RoundOutcome& Run::play() {
   if (ledger_) keep_ledger(outcome_);
   if (bounds_) {
     outcome_.lemmas = StoredLemmas{
-        round, bounds_->evaluate(t, learner_->last_loss(), batch_, policy.sigma(), played_)};
+        round, bounds_->evaluate(t, learner_->last_loss(), batch, policy.sigma(), played_)};
   }
-  stored.fallbacks = learner_->fallbacks() - fallbacks_before;
+  stored.fallbacks = learner_->fallbacks() - fallbacks_before_;
   return outcome_;
 }
 
@@ -230,6 +296,7 @@ std::string Run::state() const {
   writer.field("true_regret", true_regret_);
   writer.field("last_gap", last_gap_);
   writer.field("last_gap_round", last_gap_round_);
+  if (observed_) writer.field("observed_costs", observed_costs_);
   if (ledger_) ledger_->save(out);
   learner_->write_state(out);
   return out.str();
@@ -243,8 +310,27 @@ void Run::restore(const std::string& state) {
   reader.field("true_regret", true_regret_);
   reader.field("last_gap", last_gap_);
   reader.field("last_gap_round", last_gap_round_);
+  if (observed_) {
+    reader.field("observed_costs", observed_costs_);
+    require_size("observed_costs", observed_costs_.size(), config_.tasks);
+  }
   if (ledger_) ledger_ = RegretLedger::load(in);
-  learner_->read_state(in);
+  if (ledger_) require_size("saved regret (tasks)", ledger_->tasks(), config_.tasks);
+  if (!observed_) {
+    learner_->read_state(in);
+    return;
+  }
+  auto loaded = std::make_unique<Learner>(Learner::load(in));
+  require(loaded->settings() == dynamic_cast<const Learner&>(*learner_).settings(),
+          "saved settings", "of another learner", "must be those of this learner");
+  require_size("saved tasks", loaded->tasks(), config_.tasks);
+  for (std::size_t t = 0; t < drawn_.tasks.size(); ++t) {
+    const std::string& name = drawn_.tasks[t].name;
+    require(loaded->knows(name) && loaded->safe_sets()[t] == drawn_.safe_sets[t],
+            fmt::format("saved safe set of \"{}\"", name), "another set",
+            "must be the one that is stored");
+  }
+  learner_ = std::move(loaded);
 }
 
 Eigen::MatrixXd Run::policies() const {
@@ -323,6 +409,10 @@ RunStatus resume_run(const std::filesystem::path& path, const RunOptions& option
     if (header.finished) {
       reader.state();  // throws if that is not true
       return RunStatus::finished;
+    }
+    if (header.observed) {
+      throw RunFileError(
+          fmt::format("{} learns from outside: `lifeguard observe` goes on with it", path.string()));
     }
     if (header.lifeguard_version != kVersion) {
       throw RunFileError(fmt::format(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lifeguard/core/stop.hpp"
+#include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/regret/theorem_bounds.hpp"
@@ -30,6 +31,9 @@ class Run {
   /// With tasks that were drawn before.
   Run(const ExperimentConfig& config, DrawnTasks drawn, LongWork work = {});
 
+  /// A run whose trajectories come from outside, with a learner that knows its tasks already.
+  Run(const ExperimentConfig& config, DrawnTasks drawn, std::unique_ptr<Learner> learner);
+
   /// What is played, with what, and how far.
   const ExperimentConfig& config() const { return config_; }
   const DrawnTasks& drawn() const { return drawn_; }
@@ -41,6 +45,15 @@ class Run {
   StoredEvaluation evaluate_now();
   /// Plays the next round.
   const RoundOutcome& play();
+  /// A round from outside: trajectories of a task that were gathered with this policy. Throws
+  /// InvalidInput if they cannot be learnt from; then, and if they hold no exploration noise, the
+  /// run is what it was before.
+  const RoundOutcome& observe(int task, const GaussianPolicy& played, const Trajectories& batch);
+
+  /// One more task, or another description of a known one, of a run from outside. Throws
+  /// InvalidInput if the safe set is refused; the run is then what it was.
+  void add_task(const DrawnTask& added);
+  void set_task(int task, const DrawnTask& changed);
 
   /// To go on from later, to the same bits.
   std::string state() const;
@@ -57,6 +70,8 @@ class Run {
   std::string certificate_json() const;
 
  private:
+  /// What is learnt from batch, and what is written down of it.
+  const RoundOutcome& learn(int task, const GaussianPolicy& policy, const Trajectories& batch);
   void record(const RoundRecord& from, StoredRound& to) const;
   int count_unsafe();
   void certify(RoundOutcome& outcome) const;
@@ -67,6 +82,7 @@ class Run {
   double best_cost();
 
   ExperimentConfig config_;
+  bool observed_ = false;  // trajectories come from outside
   LongWork work_;
   DrawnTasks drawn_;
   std::unique_ptr<PolicyLearner> learner_;
@@ -77,10 +93,12 @@ class Run {
   // Costs are a pure function of the policy, so an unchanged one is not evaluated again.
   Eigen::MatrixXd evaluated_policies_;
   Eigen::VectorXd evaluated_costs_;
+  Eigen::VectorXd observed_costs_;  // of each task's last round from outside
   Eigen::VectorXd alpha_;
   // Whether a policy is safe is likewise only asked anew when it changed.
   Eigen::MatrixXd judged_policies_;
   std::vector<bool> judged_unsafe_;
+  long fallbacks_before_ = 0;  // the round
   // The regret so far, if it is kept.
   std::optional<RegretLedger> ledger_;
   std::vector<long> regret_rounds_;  // in which it is written down

@@ -5,14 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/closed_loop_json.hpp"
+#include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_view.hpp"
@@ -101,6 +105,7 @@ class RunChecker {
  private:
   const RunHeader& header() const { return view_->header; }
   const StoredExperiment& experiment() const { return view_->header.experiment; }
+  bool observed() const { return view_->header.observed; }
   int schema() const { return header().schema_version; }
   bool full() const { return result_.findings.size() >= kMostFindings; }
 
@@ -122,6 +127,7 @@ class RunChecker {
     }
     view_.emplace(*reader_);
     stored_state_ = reader_->state();
+    evaluations_ = reader_->evaluations();
     checksums_ = reader_->checksums();
     if (schema() >= 4) {
       description_ = reader_->description();
@@ -135,7 +141,8 @@ class RunChecker {
       find(fmt::format("the configuration is refused: {}", error.what()));
       return false;
     }
-    if (config_.tasks != static_cast<int>(view_->tasks.size())) {
+    if (observed()) config_.rounds = experiment().rounds;
+    if (!observed() && config_.tasks != static_cast<int>(view_->tasks.size())) {
       find(fmt::format("{} tasks are stored, the configuration has {}", view_->tasks.size(),
                        config_.tasks));
       return false;
@@ -200,6 +207,7 @@ class RunChecker {
     } else {
       compare_common_settings(expected.settings, when);
     }
+    compare(description_.machines, expected.machines, 0, when);
     compare_texts(expected.texts, when);
   }
 
@@ -223,6 +231,7 @@ class RunChecker {
     known[std::string(kFinished)] = header().finished ? "true" : "false";
     known[std::string(kHeaderChecksum)] = header_checksum(description_);
     if (header().finished) known[std::string(kCertificate)] = std::nullopt;
+    if (observed()) known[std::string(kFirstHeader)] = std::nullopt;
     for (const StoredText& text : description_.texts) {
       const auto now = known.find(text.key);
       if (now == known.end()) {
@@ -240,8 +249,13 @@ class RunChecker {
   }
 
   void check_description() {
-    run_.emplace(config_);
-    compare_description(run_->description(), kDrawnAgain, "");
+    if (observed()) {
+      compare_description(described_again(config_, description_), kDrawnAgain, "");
+      run_ = run_of(config_, description_);
+    } else {
+      run_ = std::make_unique<Run>(config_);
+      compare_description(run_->description(), kDrawnAgain, "");
+    }
     for (const SafeSet& set : view_->safe_sets()) {
       for (const auto& closed_loop : set.closed_loops()) {
         options_.work.step("proving closed loops", 0, 0);
@@ -253,6 +267,7 @@ class RunChecker {
   }
 
   void check_content() {
+    if (observed()) check_issues();
     check_rounds();
     check_evaluations();
     check_certificates();
@@ -260,16 +275,16 @@ class RunChecker {
     check_lemmas();
     check_counts();
     check_last_state();
-    if (options_.replay) play_again();
+    if (options_.replay && !observed()) play_again();
   }
 
   // Each round by itself, and its place.
 
   void check_rounds() {
-    if (header().rounds_done > config_.rounds) {
+    if (!observed() && header().rounds_done > config_.rounds) {
       find(fmt::format("{} rounds are done of {} planned", header().rounds_done, config_.rounds));
     }
-    if (header().finished != (header().rounds_done >= config_.rounds)) {
+    if (!observed() && header().finished != (header().rounds_done >= config_.rounds)) {
       find(fmt::format("after {} of {} rounds the run says it is {}finished", header().rounds_done,
                        config_.rounds, header().finished ? "" : "not "));
     }
@@ -281,7 +296,9 @@ class RunChecker {
         find(fmt::format("round {} is missing", expected));
         return;
       }
-      if (round.task != scheduled_task(config_, round.round)) {
+      if (observed()) {
+        check_observation(round);
+      } else if (round.task != scheduled_task(config_, round.round)) {
         find(fmt::format("round {}: is of task {}, must be of task {}", round.round, round.task,
                          scheduled_task(config_, round.round)));
       }
@@ -291,7 +308,8 @@ class RunChecker {
         find(fmt::format("round {}: is visit {} of its task, must be {}", round.round, round.visit,
                          visits[t]));
       }
-      if (round.round == 1 && round.played != view_->first_policies.col(round.task)) {
+      if (!observed() && round.round == 1 &&
+          round.played != view_->first_policies.col(round.task)) {
         find("round 1: the policy that was played is not the task's first one");
       }
       check_safeguard(round);
@@ -302,7 +320,7 @@ class RunChecker {
             round.round, round.fallbacks));
       }
       ++result_.policies;
-      for (const Finding& finding : check_policy(view_->safe_set(round.task), round.played)) {
+      for (const Finding& finding : check_policy(view_->safe_set_played(round), round.played)) {
         find_unsafe(
             fmt::format("round {}, {}: {}", round.round, view_->tasks[t].name, finding.message));
       }
@@ -311,6 +329,49 @@ class RunChecker {
       find(fmt::format("{} rounds are stored, the state is after {}", expected,
                        header().rounds_done));
     }
+  }
+
+  // What only a run from outside has.
+
+  /// Everything that was handed out is proven again, whether or not anybody played it.
+  void check_issues() {
+    for (const StoredIssue& issue : view_->issues) {
+      options_.work.step("proving policies that were handed out", issue.place,
+                         static_cast<long>(view_->issues.size()));
+      const std::string& name = view_->tasks[static_cast<std::size_t>(issue.task)].name;
+      if (issue.fingerprint != policy_fingerprint(name, issue.parameters, issue.sigma)) {
+        find(fmt::format("table issues, place {}: has another fingerprint", issue.place));
+      }
+      const SafeSet& set = view_->safe_sets()[static_cast<std::size_t>(issue.safe_set)];
+      for (const Finding& finding : check_policy(set, issue.parameters)) {
+        find_unsafe(fmt::format("policy {} for {}: {}", issue.fingerprint, name, finding.message));
+      }
+      ++result_.issues;
+    }
+  }
+
+  void check_observation(const StoredRound& round) {
+    const StoredObservation& o = view_->observations[static_cast<std::size_t>(round.round - 1)];
+    const StoredIssue& issue = view_->issues[static_cast<std::size_t>(o.issue)];
+    if (round.played != issue.parameters) {
+      find(fmt::format("round {}: the policy that was played is not the one handed out",
+                       round.round));
+    }
+    if (!o.id.empty() && !observation_ids_.insert(o.id).second) {
+      find(fmt::format("round {}: the observation \"{}\" was counted twice", round.round, o.id));
+    }
+    if (o.cut_short > o.trajectories) {
+      find(fmt::format("round {}: more trajectories were cut short than there are", round.round));
+    }
+  }
+
+  /// What was observed last of each task, up to a round.
+  Eigen::VectorXd costs_after(long round) const {
+    Eigen::VectorXd costs = Eigen::VectorXd::Constant(experiment().tasks, kNaN);
+    for (const StoredRound& played : view_->rounds) {
+      if (played.round <= round) costs(played.task) = played.mean_cost;
+    }
+    return costs;
   }
 
   void check_safeguard(const StoredRound& round) {
@@ -327,7 +388,8 @@ class RunChecker {
       find(fmt::format("round {}: has a worst row of no task", round.round));
       return;
     }
-    const std::vector<std::string>& names = view_->safe_set(round.worst_task).names();
+    const std::vector<std::string>& names =
+        view_->safe_set_after(round.round, round.worst_task).names();
     if (std::find(names.begin(), names.end(), round.worst_row) == names.end()) {
       find(fmt::format("round {}: the worst row \"{}\" is none of task {}", round.round,
                        round.worst_row, round.worst_task));
@@ -371,6 +433,12 @@ class RunChecker {
   /// Calls visit(task, α) for each policy after the round that is known.
   template <class Visit>
   void known_policies_after(long round, const Visit& visit) const {
+    if (observed()) {
+      // Rounds may be of policies that were handed out long before, and machines begin when they
+      // come: the last ones are known, unless the fleet has changed since.
+      const bool changed = !view_->changes.empty() && view_->changes.back().round >= round;
+      if (round != header().rounds_done || round == 0 || changed) return;
+    }
     if (round == header().rounds_done || round == 0) {
       const Eigen::MatrixXd& all = round == 0 ? view_->first_policies : view_->policies;
       for (int t = 0; t < experiment().tasks; ++t) visit(t, Eigen::VectorXd(all.col(t)));
@@ -391,13 +459,27 @@ class RunChecker {
         round = next;
       }
     }
-    if (!in_their_places(view_->evaluations, expected)) return;
-    for (const StoredEvaluation& evaluation : view_->evaluations) {
+    if (!in_their_places(evaluations_, expected)) return;
+    for (const StoredEvaluation& evaluation : evaluations_) {
       ++result_.evaluations;
+      if (observed()) {
+        const long count = view_->tasks_after(evaluation.round);
+        const Eigen::VectorXd costs = costs_after(evaluation.round).head(count);
+        const auto same = [](double a, double b) {
+          return a == b || (std::isnan(a) && std::isnan(b));
+        };
+        if (!std::equal(costs.begin(), costs.end(), evaluation.costs.begin(),
+                        evaluation.costs.end(), same)) {
+          find(fmt::format("the evaluation after round {}: its costs are not those last observed",
+                           evaluation.round));
+          continue;
+        }
+      }
       known_policies_after(evaluation.round, [&](int t, const Eigen::VectorXd& alpha) {
         const SafeSet& set = view_->safe_set(t);
         const double cost =
-            evaluation_cost(config_, view_->tasks[static_cast<std::size_t>(t)], alpha);
+            observed() ? evaluation.costs(t)
+                       : evaluation_cost(config_, view_->tasks[static_cast<std::size_t>(t)], alpha);
         if (!close(evaluation.costs(t), cost, kEvaluatedAgain)) {
           find(fmt::format("the evaluation after round {}: task {} costs {} and not {}",
                            evaluation.round, t, cost, evaluation.costs(t)));
@@ -430,9 +512,9 @@ class RunChecker {
     const auto wrong = [&](const std::string& what) {
       find(fmt::format("the certificate of round {}: {}", certificate.round, what));
     };
-    for (int t = 0; t < experiment().tasks; ++t) {
+    for (int t = 0; t < view_->tasks_after(certificate.round); ++t) {
       const int row = certificate.worst_rows[static_cast<std::size_t>(t)];
-      const int rows = view_->safe_set(t).constraints();
+      const int rows = view_->safe_set_after(certificate.round, t).constraints();
       if (row < (rows > 0 ? 0 : -1) || row >= rows) {
         wrong(fmt::format("task {} has no row {}", t, row));
         return;
@@ -462,10 +544,11 @@ class RunChecker {
         wrong(fmt::format("task {}: \"{}\" is not the worst row", t, set.name(claim.worst_row)));
       }
     });
-    const StoredEvaluation* evaluation = row_of(view_->evaluations, certificate.round);
-    for (int t = 0; evaluation != nullptr && t < experiment().tasks; ++t) {
-      if (certificate.margins(t) > 0 && !close(evaluation->margins(t), certificate.margins(t),
-                                               kEvaluatedAgain, unit_of(view_->safe_set(t)))) {
+    const StoredEvaluation* evaluation = row_of(evaluations_, certificate.round);
+    for (int t = 0; evaluation != nullptr && t < evaluation->margins.size(); ++t) {
+      if (certificate.margins(t) > 0 &&
+          !close(evaluation->margins(t), certificate.margins(t), kEvaluatedAgain,
+                 unit_of(view_->safe_set_after(certificate.round, t)))) {
         wrong(fmt::format("task {} has another margin in the round's evaluation", t));
       }
     }
@@ -473,7 +556,7 @@ class RunChecker {
     if (round != nullptr && round->worst_task >= 0 && std::isfinite(round->worst_margin)) {
       const double least = certificate.margins.minCoeff();
       if (!close(least, round->worst_margin, kEvaluatedAgain,
-                 unit_of(view_->safe_set(round->worst_task)))) {
+                 unit_of(view_->safe_set_after(round->round, round->worst_task)))) {
         wrong(
             fmt::format("the least margin is {}, the projection's {}", least, round->worst_margin));
       }
@@ -513,8 +596,8 @@ class RunChecker {
 
   void check_lemmas() {
     // Files of the first schemas have no lemmas.
-    const bool wanted =
-        schema() >= 3 && config_.regret && theorem_bounds(run_->learner()).has_value();
+    const bool wanted = !observed() && schema() >= 3 && config_.regret &&
+                        theorem_bounds(run_->learner()).has_value();
     if (!in_their_places(view_->lemmas, all_rounds(wanted))) return;
     for (const StoredLemmas& lemmas : view_->lemmas) {
       ++result_.lemmas;
@@ -530,11 +613,14 @@ class RunChecker {
     std::vector<bool> safe(view_->tasks.size());
     for (const StoredRound& round : view_->rounds) {
       const StoredCertificate* certificate = row_of(view_->certificates, round.round);
-      const StoredEvaluation* evaluation = row_of(view_->evaluations, round.round);
+      const StoredEvaluation* evaluation = row_of(evaluations_, round.round);
+      const bool grown_since = view_->tasks_after(round.round) < experiment().tasks;
       for (int t = 0; t < experiment().tasks; ++t) {
         safe[static_cast<std::size_t>(t)] =
             !view_->constrained() || (certificate != nullptr && certificate->margins(t) > 0) ||
-            (evaluation != nullptr && evaluation->margins(t) >= 0);
+            (evaluation != nullptr && t < evaluation->margins.size() &&
+             evaluation->margins(t) >= 0) ||
+            (grown_since && t >= view_->tasks_after(round.round));
       }
       long least = 0;
       known_policies_after(round.round, [&](int t, const Eigen::VectorXd& alpha) {
@@ -706,7 +792,9 @@ class RunChecker {
   std::optional<RunState> stored_state_;
   std::vector<StoredChecksum> checksums_;
   ExperimentConfig config_;
-  std::optional<Run> run_;  // what the configuration and the seed give
+  std::vector<StoredEvaluation> evaluations_;
+  std::set<std::string> observation_ids_;
+  std::unique_ptr<Run> run_;  // what the configuration and the seed give
   RunCheck result_;
   std::vector<std::string> unsafe_;
 };

@@ -20,13 +20,26 @@ void RowHash::add(const Cell& cell) {
 std::string header_checksum(const RunDescription& description) {
   RowHash hash("header");
   for (const StoredText& text : description.texts) {
-    if (text.key == kHeaderChecksum || text.key == kFinished || text.key == kCertificate) continue;
+    if (text.key == kHeaderChecksum || text.key == kFinished || text.key == kCertificate ||
+        text.key == kFirstHeader) {
+      continue;
+    }
     hash.add(text);
   }
   hash.add(description.experiment);
   hash.add(description.tasks);
   hash.add(description.safe_sets);
   hash.add(description.settings);
+  hash.add(description.machines);
+  hash.add(description.changes);
+  return hash.text();
+}
+
+std::string issue_checksum(std::string_view last, const StoredIssue& issue) {
+  RowHash hash(last);
+  StoredIssue unsigned_issue = issue;
+  unsigned_issue.checksum.clear();
+  hash.add(unsigned_issue);
   return hash.text();
 }
 
@@ -43,6 +56,7 @@ StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& out
   results.add(outcome.certificate);
   results.add(outcome.regret);
   results.add(outcome.lemmas);
+  results.add(outcome.observation);
   RowHash times(last.times);
   times.add(times_table(), outcome.round);
   return {outcome.round.round, results.text(), times.text()};

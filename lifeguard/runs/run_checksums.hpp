@@ -53,8 +53,15 @@ class RowHash {
 inline constexpr std::string_view kHeaderChecksum = "header_checksum";
 inline constexpr std::string_view kFinished = "finished";
 inline constexpr std::string_view kCertificate = "certificate";
+/// Of a run whose trajectories come from outside: "true", and the checksum of its first header,
+/// with which its chain begins. The header changes with the fleet.
+inline constexpr std::string_view kObserved = "observed";
+inline constexpr std::string_view kFirstHeader = "first_header_checksum";
 
 std::string header_checksum(const RunDescription& description);
+
+/// The checksum of a policy that was handed out, `last` being that of the one before.
+std::string issue_checksum(std::string_view last, const StoredIssue& issue);
 
 /// The chain's first link, and the one after `last`.
 StoredChecksum first_checksum(std::string_view header, const StoredEvaluation& first);

@@ -13,6 +13,7 @@
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
@@ -25,7 +26,63 @@ constexpr std::array<std::pair<Integrator, const char*>, 3> kIntegrators = {
      {Integrator::semi_implicit_euler, "semi_implicit_euler"},
      {Integrator::runge_kutta_4, "runge_kutta_4"}}};
 
-StoredTask stored_task(const Task& task, const std::string& system) {
+nlohmann::ordered_json signals_of(const std::vector<Signal>& signals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Signal& s : signals) json.push_back({s.name, s.unit});
+  return json;
+}
+
+/// A name that is registered, or the description that a file brought.
+std::string stored_system(const System& system) {
+  const DescribedSystem* description = described(system);
+  if (description == nullptr) return system_name(system);
+  nlohmann::ordered_json json;
+  json["states"] = signals_of(description->states);
+  json["actions"] = signals_of(description->actions);
+  json["features"] = signals_of(description->features);
+  // The entries of the model are its parameters.
+  json["linear"] = description->model.has_value();
+  return json.dump();
+}
+
+std::vector<Signal> signals_from(const nlohmann::json& json) {
+  std::vector<Signal> signals;
+  for (const nlohmann::json& entry : json) {
+    signals.push_back({entry.at(0).get<std::string>(), entry.at(1).get<std::string>()});
+  }
+  return signals;
+}
+
+System system_from(const std::string& stored, const TaskSettings& settings) {
+  if (!stored.starts_with('{')) return system_by_name(stored);
+  try {
+    const nlohmann::json json = shallow_json(stored);
+    DescribedSystem description{signals_from(json.at("states")),
+                                signals_from(json.at("actions")),
+                                signals_from(json.at("features")),
+                                {}};
+    if (json.at("linear").get<bool>()) {
+      const auto states = static_cast<Eigen::Index>(description.states.size());
+      const auto actions = static_cast<Eigen::Index>(description.actions.size());
+      description.model = LinearModel{Eigen::MatrixXd::Zero(states, states),
+                                      Eigen::MatrixXd::Zero(states, actions)};
+    }
+    description.validate();
+    const bool linear = description.model.has_value();
+    const std::vector<Signal>& seen =
+        description.features.empty() ? description.states : description.features;
+    settings.validate(static_cast<int>(seen.size()), static_cast<int>(description.actions.size()));
+    require(!linear || description.states.size() <= 64, "states",
+            static_cast<double>(description.states.size()), "must be at most 64");
+    return make_described_system(std::move(description), settings);
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput("system", stored, error.what());
+  }
+}
+
+}  // namespace
+
+StoredTask stored_task(const Task& task) {
   StoredTask stored;
   stored.name = task.name;
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
@@ -33,13 +90,15 @@ StoredTask stored_task(const Task& task, const std::string& system) {
     json[name] = parameter(task.system, name);
   }
   stored.parameters = json.dump();
-  stored.system = system;
+  stored.system = stored_system(task.system);
   for (const auto& [integrator, name] : kIntegrators) {
     if (integrator == task.settings.integrator) stored.integrator = name;
   }
   stored.settings = task.settings;
   return stored;
 }
+
+namespace {
 
 StoredSafeSet stored_safe_set(const SafeSet& set) {
   StoredSafeSet stored;
@@ -69,6 +128,18 @@ std::string hash_of(const StoredSafeSet& stored) {
 }
 
 }  // namespace
+
+SafeSetPlaces::SafeSetPlaces(std::vector<StoredSafeSet>& sets) : sets_(sets) {
+  for (const StoredSafeSet& set : sets) known_.emplace(hash_of(set), set.safe_set);
+}
+
+long SafeSetPlaces::place_of(const SafeSet& set) {
+  StoredSafeSet stored = stored_safe_set(set);
+  const auto next = static_cast<long>(sets_.size());
+  const auto [place, is_new] = known_.emplace(hash_of(stored), next);
+  if (is_new) sets_.emplace_back(std::move(stored)).safe_set = next;
+  return place->second;
+}
 
 StoredExperiment experiment_of(const ExperimentConfig& config) {
   StoredExperiment e;
@@ -109,17 +180,12 @@ RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
                        {"overrides", nlohmann::json(config.overrides).dump()}};
   description.experiment = experiment_of(config);
   description.experiment.k = k;
-  const std::string system = system_name(config.family.nominal);
-  std::map<std::string, long> known;
+  SafeSetPlaces places(description.safe_sets);
   for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
-    StoredTask& task = description.tasks.emplace_back(stored_task(drawn.tasks[t], system));
+    StoredTask& task = description.tasks.emplace_back(stored_task(drawn.tasks[t]));
     task.task = static_cast<int>(t);
     task.first_policy = first_policies.col(static_cast<long>(t));
-    StoredSafeSet set = stored_safe_set(drawn.safe_sets[t]);
-    const auto next = static_cast<long>(description.safe_sets.size());
-    const auto [place, is_new] = known.emplace(hash_of(set), next);
-    if (is_new) description.safe_sets.emplace_back(std::move(set)).safe_set = next;
-    task.safe_set = place->second;
+    task.safe_set = places.place_of(drawn.safe_sets[t]);
   }
   for (const auto& [key, value] : effective_values(config)) {
     description.settings.push_back({static_cast<long>(description.settings.size()), key, value});
@@ -128,7 +194,7 @@ RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
 }
 
 Task task_of(const StoredTask& stored) {
-  Task task{stored.name, system_by_name(stored.system), stored.settings};
+  Task task{stored.name, system_from(stored.system, stored.settings), stored.settings};
   try {
     const nlohmann::json parameters = shallow_json(stored.parameters);
     const std::vector<std::string> names = parameter_names(task.system);
@@ -183,7 +249,7 @@ DrawnTasks drawn_tasks_of(const ExperimentConfig& config, const RunDescription& 
     require(stored.safe_set >= 0 && stored.safe_set < static_cast<long>(sets.size()), "safe_set",
             static_cast<double>(stored.safe_set), "must be one that is stored");
     drawn.safe_sets.push_back(sets[static_cast<std::size_t>(stored.safe_set)]);
-    drawn.first.push_back({stored.first_policy, ""});
+    drawn.first.push_back({stored.first_policy, "", false});
   }
   return drawn;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/experiment.hpp"
@@ -17,6 +20,21 @@ StoredExperiment experiment_of(const ExperimentConfig& config);
 /// L, 0 for methods without.
 RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
                         const Eigen::MatrixXd& first_policies, int k);
+
+/// A task as it is stored; its place, safe set and first policy are still to be filled in.
+StoredTask stored_task(const Task& task);
+
+/// Stores safe sets, those that are equal in everything once.
+class SafeSetPlaces {
+ public:
+  explicit SafeSetPlaces(std::vector<StoredSafeSet>& sets);
+  /// The place of this set among the stored ones, which it may be added to.
+  long place_of(const SafeSet& set);
+
+ private:
+  std::vector<StoredSafeSet>& sets_;
+  std::map<std::string, long> known_;  // by a hash of everything
+};
 
 /// What was stored, as a value again. Throws InvalidInput if it is none.
 Task task_of(const StoredTask& stored);

@@ -184,6 +184,8 @@ struct RunWriter::Statements {
         certificate(database),
         regret(database),
         lemmas(database),
+        observation(database),
+        issue(database),
         checksum(database),
         checkpoint(database, /*replace=*/true),
         knowledge(database, /*replace=*/true),
@@ -195,6 +197,8 @@ struct RunWriter::Statements {
   RowInsert<StoredCertificate> certificate;
   RowInsert<StoredRegret> regret;
   RowInsert<StoredLemmas> lemmas;
+  RowInsert<StoredObservation> observation;
+  RowInsert<StoredIssue> issue;
   RowInsert<StoredChecksum> checksum;
   RowInsert<StoredCheckpoint> checkpoint;
   RowInsert<StoredKnowledge> knowledge;
@@ -210,6 +214,24 @@ RunWriter::RunWriter(const std::filesystem::path& path, FileClaim claim,
 RunWriter::~RunWriter() = default;
 RunWriter::RunWriter(RunWriter&&) noexcept = default;
 RunWriter& RunWriter::operator=(RunWriter&&) noexcept = default;
+
+namespace {
+
+void insert_description(SQLite::Database& database, const RunDescription& description,
+                        const std::string& checksum) {
+  RowInsert<StoredText> text(database);
+  text(description.texts);
+  text({std::string(kHeaderChecksum), checksum});
+  text({std::string(kFinished), "false"});
+  RowInsert<StoredExperiment>{database}(description.experiment);
+  RowInsert<StoredTask>{database}(description.tasks);
+  RowInsert<StoredSafeSet>{database}(description.safe_sets);
+  RowInsert<StoredSetting>{database}(description.settings);
+  RowInsert<StoredMachine>{database}(description.machines);
+  RowInsert<StoredChange>{database}(description.changes);
+}
+
+}  // namespace
 
 RunWriter RunWriter::create(const std::filesystem::path& path, const RunDescription& description) {
   if (std::filesystem::exists(path)) {
@@ -232,14 +254,11 @@ RunWriter RunWriter::create(const std::filesystem::path& path, const RunDescript
       database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
       database.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
       visit_tables([&](const auto& table) { database.exec(create_sql(table)); });
-      RowInsert<StoredText> text(database);
-      text(description.texts);
-      text({std::string(kHeaderChecksum), header_checksum(description)});
-      text({std::string(kFinished), "false"});
-      RowInsert<StoredExperiment>{database}(description.experiment);
-      RowInsert<StoredTask>{database}(description.tasks);
-      RowInsert<StoredSafeSet>{database}(description.safe_sets);
-      RowInsert<StoredSetting>{database}(description.settings);
+      const std::string checksum = header_checksum(description);
+      insert_description(database, description, checksum);
+      if (!description.machines.empty()) {
+        RowInsert<StoredText>{database}(StoredText{std::string(kFirstHeader), checksum});
+      }
       transaction.commit();
       database.exec("PRAGMA journal_mode = WAL");
     }
@@ -290,6 +309,12 @@ RunWriter RunWriter::open(const std::filesystem::path& path, FileClaim claim) {
       header.bind(1, std::string(kHeaderChecksum));
       if (header.executeStep()) writer.last_.results = header.getColumn(0).getString();
     }
+    SQLite::Statement issue(*writer.database_,
+                            "SELECT place, checksum FROM issues ORDER BY place DESC");
+    if (issue.executeStep()) {
+      writer.issues_ = issue.getColumn(0).getInt64() + 1;
+      writer.last_issue_ = issue.getColumn(1).getString();
+    }
     return writer;
   } catch (const SQLite::Exception& error) {
     fail(path, error);
@@ -332,8 +357,36 @@ void RunWriter::add(const RoundOutcome& outcome) {
     statements_->certificate(outcome.certificate);
     statements_->regret(outcome.regret);
     statements_->lemmas(outcome.lemmas);
+    statements_->observation(outcome.observation);
     last_ = next_checksum(last_, outcome);
     statements_->checksum(last_);
+  } catch (const SQLite::Exception& error) {
+    fail_writing(*database_, error);
+  }
+}
+
+void RunWriter::add(StoredIssue& issue) {
+  try {
+    begin();
+    issue.place = issues_;
+    issue.checksum = issue_checksum(last_issue_, issue);
+    statements_->issue(issue);
+    ++issues_;
+    last_issue_ = issue.checksum;
+  } catch (const SQLite::Exception& error) {
+    fail_writing(*database_, error);
+  }
+}
+
+void RunWriter::replace(const RunDescription& description) {
+  try {
+    begin();
+    for (const char* table :
+         {"experiment", "tasks", "safe_sets", "settings", "machines", "changes"}) {
+      database_->exec(fmt::format("DELETE FROM {}", table));
+    }
+    database_->exec(fmt::format("DELETE FROM meta WHERE key <> '{}'", kFirstHeader));
+    insert_description(*database_, description, header_checksum(description));
   } catch (const SQLite::Exception& error) {
     fail_writing(*database_, error);
   }
@@ -362,6 +415,19 @@ void RunWriter::write(const RunState& state, bool finished, const std::string& c
 }
 
 void RunWriter::commit(const RunState& state) { write(state, false, ""); }
+
+void RunWriter::commit() {
+  require_claimed();
+  if (!open_) return;
+  try {
+    database_->exec("COMMIT");
+    open_ = false;
+  } catch (const SQLite::Exception& error) {
+    fail_writing(*database_, error);
+  }
+}
+
+void RunWriter::make_durable() { database_->exec("PRAGMA synchronous = FULL"); }
 
 void RunWriter::finish(const RunState& state, const std::string& certificate_json) {
   write(state, true, certificate_json);
@@ -448,7 +514,8 @@ template <class Row>
 std::vector<Row> RunReader::rows(const Table<Row>& table, std::optional<long> first) const {
   const int version = header_.schema_version;
   if (table.since > version) return {};
-  const RunSizes sizes = header_.experiment.sizes();
+  RunSizes sizes = header_.experiment.sizes();
+  sizes.grown = header_.observed;
   try {
     SQLite::Statement query(*database_, select_sql(table, version, first.has_value()));
     if (first) query.bind(1, static_cast<int64_t>(*first));
@@ -498,6 +565,8 @@ void RunReader::read_header() {
     if (text.key == kFinished) finished = text.value;
     if (text.key == kCertificate) certificate_ = text.value;
     if (text.key == kHeaderChecksum) header_checksum_ = text.value;
+    if (text.key == kFirstHeader) first_header_ = text.value;
+    if (text.key == kObserved) header_.observed = text.value == "true";
     if (text.key == "config_source") header_.config_source = text.value;
     if (text.key == "config") header_.config_text = text.value;
     if (text.key == "overrides") overrides = text.value;
@@ -506,6 +575,7 @@ void RunReader::read_header() {
     damaged(fmt::format("table meta, key finished: is \"{}\", must be true or false", finished));
   }
   header_.finished = finished == "true";
+  if (first_header_.empty()) first_header_ = header_checksum_;
   try {
     header_.overrides = shallow_json(overrides).get<std::vector<std::string>>();
     if (header_.schema_version < 4) {
@@ -544,6 +614,8 @@ RunDescription RunReader::read_description() const {
   description.tasks = rows(table_of<StoredTask>());
   description.safe_sets = rows(table_of<StoredSafeSet>());
   description.settings = rows(table_of<StoredSetting>());
+  description.machines = rows(table_of<StoredMachine>());
+  description.changes = rows(table_of<StoredChange>());
   if (static_cast<int>(description.tasks.size()) != header_.experiment.tasks) {
     damaged(fmt::format("table tasks has {} rows, must have {}", description.tasks.size(),
                         header_.experiment.tasks));
@@ -594,6 +666,14 @@ std::vector<StoredLemmas> RunReader::lemmas(long first) const {
 
 std::vector<StoredChecksum> RunReader::checksums(long first) const {
   return rounds_of(table_of<StoredChecksum>(), first);
+}
+
+std::vector<StoredObservation> RunReader::observations(long first) const {
+  return rounds_of(table_of<StoredObservation>(), first);
+}
+
+std::vector<StoredIssue> RunReader::issues(long first) const {
+  return rows(table_of<StoredIssue>(), first);
 }
 
 std::optional<RunState> RunReader::read_state() const {
@@ -716,10 +796,11 @@ std::vector<std::string> RunReader::checksum_findings() const {
   RowsInOrder<StoredCertificate> certificates_in_order(certificates(), findings);
   RowsInOrder<StoredRegret> regrets_in_order(regrets(), findings);
   RowsInOrder<StoredLemmas> lemmas_in_order(lemmas(), findings);
+  RowsInOrder<StoredObservation> observations_in_order(observations(), findings);
   RowsInOrder<StoredChecksum> checksums_in_order(checksums(), findings);
   // Each round is held against the hash before it as it is stored, so that one that was changed is
   // one finding and not the end of the chain.
-  StoredChecksum last{0, header_checksum_, ""};
+  StoredChecksum last{0, first_header_, ""};
   for (long round = header_.begun ? 0 : 1; round <= played; ++round) {
     RoundOutcome outcome;
     const auto evaluation = evaluations_in_order.take(round);
@@ -732,8 +813,12 @@ std::vector<std::string> RunReader::checksum_findings() const {
         findings.push_back(fmt::format("table rounds, round {}: is missing", round));
         return findings;
       }
-      outcome = {*row, evaluation, certificates_in_order.take(round), regrets_in_order.take(round),
-                 lemmas_in_order.take(round)};
+      outcome = {*row,
+                 evaluation,
+                 certificates_in_order.take(round),
+                 regrets_in_order.take(round),
+                 lemmas_in_order.take(round),
+                 observations_in_order.take(round)};
       last = next_checksum(last, outcome);
     }
     const auto stored = checksums_in_order.take(round);
@@ -748,6 +833,14 @@ std::vector<std::string> RunReader::checksum_findings() const {
       findings.push_back(fmt::format("round {}: its times are not as they were committed", round));
     }
     last = *stored;
+  }
+  std::string last_issue;
+  for (const StoredIssue& issue : issues()) {
+    if (issue.checksum != issue_checksum(last_issue, issue)) {
+      findings.push_back(
+          fmt::format("table issues, place {}: is not as it was committed", issue.place));
+    }
+    last_issue = issue.checksum;
   }
   const std::optional<RunState> state = read_state();
   if (state && state->checksum !=

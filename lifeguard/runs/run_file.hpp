@@ -32,6 +32,12 @@ class NotARunFile : public RunFileError {
   using RunFileError::RunFileError;
 };
 
+/// Another process holds the run file; it may be free again soon.
+class RunFileBusy : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
+};
+
 /// There is no room for the run file to grow.
 class RunFileFull : public RunFileError {
  public:
@@ -52,6 +58,8 @@ struct RunHeader {
   StoredExperiment experiment;
   bool begun = false;  // whether there was a commit yet
   bool finished = false;
+  /// Its trajectories come from outside (FleetRun), so that nobody can play it again.
+  bool observed = false;
   long rounds_done = 0;
   // As it was given; overrides are "key=value".
   std::string config_source;
@@ -79,9 +87,17 @@ class RunWriter {
   void add(const StoredEvaluation& first);
   /// All that a round left behind; rounds come in order.
   void add(const RoundOutcome& outcome);
+  /// A policy that is handed out; its place and checksum are filled in.
+  void add(StoredIssue& issue);
+  /// What is fixed has changed: a fleet that grew, shrank or was described anew.
+  void replace(const RunDescription& description);
   /// Makes all that was added since the last commit durable, with the state after it.
   /// Throws RunFileError if the file was deleted or replaced.
   void commit(const RunState& state);
+  /// The same where the state has not changed.
+  void commit();
+  /// From now on a commit survives also a power failure, and takes longer.
+  void make_durable();
   /// The last commit: the run is finished.
   void finish(const RunState& state, const std::string& certificate_json);
 
@@ -100,6 +116,8 @@ class RunWriter {
   std::unique_ptr<Statements> statements_;
   bool open_ = false;
   StoredChecksum last_;  // of the last round that was added
+  long issues_ = 0;      // how many policies were handed out, and the last one's checksum
+  std::string last_issue_;
 };
 
 enum class Checksums {
@@ -135,6 +153,9 @@ class RunReader {
   std::vector<StoredRegret> regrets(long first = kFirst) const;
   std::vector<StoredLemmas> lemmas(long first = kFirst) const;
   std::vector<StoredChecksum> checksums(long first = kFirst) const;
+  std::vector<StoredObservation> observations(long first = kFirst) const;
+  /// Policies that were handed out, from this place on.
+  std::vector<StoredIssue> issues(long first = kFirst) const;
   /// The last commit, held against its checksum; nothing before the first. Files before schema 4
   /// have no knowledge in it, and policies only if they are finished.
   std::optional<RunState> state() const;
@@ -168,6 +189,7 @@ class RunReader {
   RunHeader header_;
   std::string certificate_;
   std::string header_checksum_;
+  std::string first_header_;
 };
 
 }  // namespace lifeguard

@@ -2,7 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace lifeguard {
+
+double StoredEvaluation::mean_cost() const {
+  if (!costs.array().isNaN().any()) return costs.mean();
+  double sum = 0;
+  int known = 0;
+  for (const double cost : costs) {
+    if (std::isnan(cost)) continue;
+    sum += cost;
+    ++known;
+  }
+  return known == 0 ? kNaN : sum / known;
+}
 
 const char* to_string(RoundStatus status) {
   switch (status) {
@@ -138,6 +152,59 @@ const Table<StoredSetting>& table_of() {
       {column("place", Fit::not_negative, &S::place), column("key", Fit::one_line, &S::key),
        column("value", Fit::any, &S::value)},
       4};
+  return table;
+}
+
+template <>
+const Table<StoredMachine>& table_of() {
+  using M = StoredMachine;
+  static const Table<M> table{
+      "machines",
+      {column("task", Fit::task, &M::task), column("definition", Fit::any, &M::definition),
+       column("retired", Fit::any, &M::retired), column("notes", Fit::any, &M::notes)},
+      5};
+  return table;
+}
+
+template <>
+const Table<StoredChange>& table_of() {
+  using C = StoredChange;
+  static const Table<C> table{
+      "changes",
+      {column("place", Fit::not_negative, &C::place), column("round", Fit::not_negative, &C::round),
+       column("task", Fit::task, &C::task), column("what", Fit::one_line, &C::what),
+       column("former_safe_set", Fit::any, &C::former_safe_set),
+       column("former_definition", Fit::any, &C::former_definition)},
+      5};
+  return table;
+}
+
+template <>
+const Table<StoredIssue>& table_of() {
+  using I = StoredIssue;
+  static const Table<I> table{
+      "issues",
+      {column("place", Fit::not_negative, &I::place), column("task", Fit::task, &I::task),
+       column("round", Fit::not_negative, &I::round),
+       column("fingerprint", Fit::one_line, &I::fingerprint),
+       column("safe_set", Fit::not_negative, &I::safe_set), column("sigma", Fit::any, &I::sigma),
+       column("parameters", Fit::each_parameter, &I::parameters),
+       column("checksum", Fit::one_line, &I::checksum)},
+      5};
+  return table;
+}
+
+template <>
+const Table<StoredObservation>& table_of() {
+  using O = StoredObservation;
+  static const Table<O> table{
+      "observations",
+      {column("round", Fit::positive, &O::round), column("id", Fit::one_line, &O::id),
+       column("issue", Fit::not_negative, &O::issue), column("source", Fit::one_line, &O::source),
+       column("digest", Fit::one_line, &O::digest),
+       column("trajectories", Fit::size, &O::trajectories),
+       column("cut_short", Fit::not_negative, &O::cut_short)},
+      5};
   return table;
 }
 

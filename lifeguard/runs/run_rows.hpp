@@ -15,7 +15,7 @@
 namespace lifeguard {
 
 /// The schema that this lifeguard writes. It reads all from 1 on.
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 const char* to_string(RoundStatus status);
 const char* to_string(BasisPath path);
@@ -87,6 +87,49 @@ struct StoredSetting {
   std::string value;
 };
 
+// What only a run has whose trajectories come from outside (FleetRun).
+
+/// A machine as the fleet's file describes it now; its task has the rest.
+struct StoredMachine {
+  int task = 0;
+  std::string definition;  // all that it says, as JSON
+  bool retired = false;
+  std::string notes;
+};
+
+/// A change of the fleet between two rounds.
+struct StoredChange {
+  long place = 0;
+  long round = 0;  // after which it was made
+  int task = 0;
+  std::string what;           // "added", "changed", "retired", "returned"
+  long former_safe_set = -1;  // of a task that was there before
+  std::string former_definition;
+};
+
+/// A policy that was handed out, and the constraints that it was proven to keep.
+struct StoredIssue {
+  long place = 0;
+  int task = 0;
+  long round = 0;  // after which it is what to play
+  std::string fingerprint;
+  long safe_set = 0;
+  double sigma = 0;
+  Eigen::VectorXd parameters;
+  std::string checksum;  // over the one before and all of the above
+};
+
+/// Where the trajectories of a round came from.
+struct StoredObservation {
+  long round = 0;
+  std::string id;      // that its sender chose; empty if none
+  long issue = 0;      // the place of the policy that was played
+  std::string source;  // a file's name, or the sender's address
+  std::string digest;  // of what was sent
+  int trajectories = 0;
+  int cut_short = 0;
+};
+
 // What each round leaves behind.
 
 /// One round as it is stored. Times are kept apart from what must be the same to the bit.
@@ -125,11 +168,16 @@ struct StoredRound {
   double projection_seconds = 0;
 };
 
-/// All tasks' policies after a round: the noise-free cost and the smallest margin of each.
+/// All tasks' policies after a round: the noise-free cost and the smallest margin of each. Of
+/// machines outside the cost is the one last observed, NaN before; of a fleet that has grown since,
+/// only the machines that were there are in it.
 struct StoredEvaluation {
   long round = 0;  // 0: the initial policies
   Eigen::VectorXd costs;
   Eigen::VectorXd margins;  // lower bounds; infinity without constraints
+
+  /// Over the tasks whose cost is known; NaN if none is.
+  double mean_cost() const;
 };
 
 /// What is proven of a round's knowledge (Certificate), without the names.
@@ -164,6 +212,7 @@ struct RoundOutcome {
   std::optional<StoredCertificate> certificate;
   std::optional<StoredRegret> regret;
   std::optional<StoredLemmas> lemmas;
+  std::optional<StoredObservation> observation;  // of a round from outside
 };
 
 /// A hash of all rows up to a round, and one of all times; see run_checksums.hpp.
@@ -202,6 +251,8 @@ struct RunDescription {
   std::vector<StoredTask> tasks;
   std::vector<StoredSafeSet> safe_sets;
   std::vector<StoredSetting> settings;
+  std::vector<StoredMachine> machines;  // and changes, if trajectories come from outside
+  std::vector<StoredChange> changes;
 };
 
 /// All that a commit replaces.
@@ -226,6 +277,14 @@ template <>
 const Table<StoredSafeSet>& table_of();
 template <>
 const Table<StoredSetting>& table_of();
+template <>
+const Table<StoredMachine>& table_of();
+template <>
+const Table<StoredChange>& table_of();
+template <>
+const Table<StoredIssue>& table_of();
+template <>
+const Table<StoredObservation>& table_of();
 template <>
 const Table<StoredRound>& table_of();
 template <>
@@ -255,6 +314,10 @@ void visit_tables(const Visitor& visitor) {
   visitor(table_of<StoredTask>());
   visitor(table_of<StoredSafeSet>());
   visitor(table_of<StoredSetting>());
+  visitor(table_of<StoredMachine>());
+  visitor(table_of<StoredChange>());
+  visitor(table_of<StoredIssue>());
+  visitor(table_of<StoredObservation>());
   visitor(table_of<StoredRound>());
   visitor(table_of<StoredEvaluation>());
   visitor(table_of<StoredCertificate>());

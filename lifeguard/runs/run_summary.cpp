@@ -20,10 +20,12 @@ namespace {
 class Summariser {
  public:
   using SafeSetOf = std::function<const SafeSet&(int)>;
-  Summariser(const StoredExperiment& experiment, const std::vector<Task>& tasks, SafeSetOf safe_set)
-      : safe_set_(std::move(safe_set)) {
+  using PlayedSetOf = std::function<const SafeSet&(const StoredRound&)>;
+  Summariser(const StoredExperiment& experiment, const std::vector<Task>& tasks,
+             const SafeSetOf& safe_set, PlayedSetOf played_set)
+      : played_set_(std::move(played_set)) {
     for (int t = 0; t < experiment.tasks; ++t) {
-      for (const auto& closed_loop : safe_set_(t).closed_loops()) {
+      for (const auto& closed_loop : safe_set(t).closed_loops()) {
         summary_.exit_probability = std::fmax(
             summary_.exit_probability,
             exit_probability(tasks[static_cast<std::size_t>(t)], *closed_loop, experiment.steps));
@@ -32,7 +34,9 @@ class Summariser {
     summary_.experiment = experiment.name;
     summary_.label = experiment.method;
     summary_.seed = experiment.seed;
-    summary_.constrained = safe_set_(0).constrained();
+    for (int t = 0; t < experiment.tasks; ++t) {
+      summary_.constrained = summary_.constrained || safe_set(t).constrained();
+    }
     trajectories_ = experiment.trajectories;
     seen_.assign(static_cast<std::size_t>(experiment.tasks), 0);
     needed_.assign(static_cast<std::size_t>(experiment.tasks), 0);
@@ -41,7 +45,7 @@ class Summariser {
   void add(const StoredRound& round) {
     const auto t = static_cast<std::size_t>(round.task);
     ++seen_[t];
-    if (!obeys_exactly(safe_set_(round.task), round.played)) needed_[t] = seen_[t];
+    if (!obeys_exactly(played_set_(round), round.played)) needed_[t] = seen_[t];
     summary_.rounds_done = round.round;
     summary_.unsafe_policies += round.unsafe;
     summary_.fallbacks += round.fallbacks;
@@ -55,7 +59,7 @@ class Summariser {
   }
   void add(const StoredEvaluation& evaluation) {
     summary_.rounds.push_back(evaluation.round);
-    summary_.costs.push_back(evaluation.costs.mean());
+    summary_.costs.push_back(evaluation.mean_cost());
     summary_.least_margins.push_back(evaluation.margins.minCoeff());
     summary_.worst_margin = summary_.least_margins.back();
   }
@@ -79,7 +83,7 @@ class Summariser {
   }
 
  private:
-  SafeSetOf safe_set_;
+  PlayedSetOf played_set_;
   RunSummary summary_;
   std::vector<long> seen_;    // observations of each task
   int trajectories_ = 0;      // of a round
@@ -139,13 +143,20 @@ double RunSummary::rounds_to(double level) const {
 }
 
 RunSummary summarise(const RunView& run) {
-  Summariser summariser(run.header.experiment, run.tasks,
-                        [&](int task) -> const SafeSet& { return run.safe_set(task); });
+  Summariser summariser(
+      run.header.experiment, run.tasks,
+      [&](int task) -> const SafeSet& { return run.safe_set(task); },
+      [&](const StoredRound& round) -> const SafeSet& { return run.safe_set_played(round); });
   for (const StoredEvaluation& evaluation : run.evaluations) summariser.add(evaluation);
   for (const StoredRound& round : run.rounds) summariser.add(round);
   for (const StoredRegret& regret : run.regrets) summariser.add(regret);
   RunSummary summary = summariser.finish(run.header.finished);
   summary.theorem = theorem_report(run);
+  if (run.header.observed) {
+    summary.policies_handed_out = static_cast<long>(run.issues.size());
+    summary.trajectories = 0;
+    for (const StoredObservation& o : run.observations) summary.trajectories += o.trajectories;
+  }
   return summary;
 }
 
@@ -155,9 +166,12 @@ RunSummary play_in_memory(const ExperimentConfig& config,
   ExperimentConfig without_regret = config;
   without_regret.regret = false;  // nobody reads it here
   Run run(without_regret, work);
-  Summariser summariser(experiment_of(config), run.drawn().tasks, [&](int task) -> const SafeSet& {
+  const auto safe_set = [&](int task) -> const SafeSet& {
     return run.drawn().safe_sets[static_cast<std::size_t>(task)];
-  });
+  };
+  Summariser summariser(
+      experiment_of(config), run.drawn().tasks, safe_set,
+      [&](const StoredRound& round) -> const SafeSet& { return safe_set(round.task); });
   summariser.add(run.evaluate_now());
   bool go_on = true;
   while (go_on && !run.finished()) {

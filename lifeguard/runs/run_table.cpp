@@ -146,13 +146,21 @@ std::string wrong_size(std::size_t bytes, std::size_t entry, const std::optional
   return bytes == wanted ? "" : fmt::format("has {} bytes, must have {}", bytes, wanted);
 }
 
+/// A list with one entry for each task may be from a time when there were fewer.
+std::string wrong_list(std::size_t bytes, std::size_t entry, Fit fit, const RunSizes& sizes) {
+  if (fit != Fit::each_task || !sizes.grown) return wrong_size(bytes, entry, shape_of(fit, sizes));
+  const std::size_t most = static_cast<std::size_t>(sizes.tasks) * entry;
+  if (bytes > 0 && bytes <= most && bytes % entry == 0) return "";
+  return fmt::format("has {} bytes, must have a multiple of {}, at most {}", bytes, entry, most);
+}
+
 template <class Values>
 std::string take_numbers(const Cell& cell, Fit fit, const RunSizes& sizes, Values& values) {
   std::string complaint;
   const auto* bytes = taken<std::span<const std::byte>>(cell, "bytes", complaint);
   if (bytes == nullptr) return complaint;
   const std::optional<Shape> shape = shape_of(fit, sizes);
-  complaint = wrong_size(bytes->size(), sizeof(double), shape);
+  complaint = wrong_list(bytes->size(), sizeof(double), fit, sizes);
   if (!complaint.empty()) return complaint;
   if constexpr (Values::ColsAtCompileTime == 1) {
     values.resize(static_cast<long>(bytes->size() / sizeof(double)));
@@ -254,7 +262,7 @@ std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, std::vec
   std::string complaint;
   const auto* bytes = taken<std::span<const std::byte>>(cell, "bytes", complaint);
   if (bytes == nullptr) return complaint;
-  complaint = wrong_size(bytes->size(), sizeof(int), shape_of(fit, sizes));
+  complaint = wrong_list(bytes->size(), sizeof(int), fit, sizes);
   if (!complaint.empty()) return complaint;
   value.resize(bytes->size() / sizeof(int));
   if (!bytes->empty()) std::memcpy(value.data(), bytes->data(), bytes->size());

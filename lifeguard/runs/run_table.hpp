@@ -31,6 +31,8 @@ struct RunSizes {
   long features = 0;  // that a policy sees
   long actions = 0;
   long basis = 0;  // k; 0 for methods without a basis, -1 if it is not known
+  /// Tasks were added on the way: what has one number for each may have fewer.
+  bool grown = false;
 
   long parameters() const { return features * actions; }
 };

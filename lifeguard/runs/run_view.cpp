@@ -1,6 +1,7 @@
 #include "lifeguard/runs/run_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
@@ -52,6 +54,36 @@ RunView::RunView(const RunReader& reader)
   take_rows(reader);
 }
 
+bool RunView::constrained() const {
+  return std::any_of(places_.begin(), places_.end(),
+                     [&](std::size_t place) { return safe_sets_[place].constrained(); });
+}
+
+const SafeSet& RunView::safe_set_played(const StoredRound& round) const {
+  if (!header.observed) return safe_set(round.task);
+  const auto row = static_cast<std::size_t>(round.round - 1);
+  return safe_sets_[static_cast<std::size_t>(
+      issues[static_cast<std::size_t>(observations[row].issue)].safe_set)];
+}
+
+const SafeSet& RunView::safe_set_after(long round, int task) const {
+  // The first change after the round says what was before it.
+  for (const StoredChange& change : changes) {
+    if (change.task == task && change.round >= round && change.former_safe_set >= 0) {
+      return safe_sets_[static_cast<std::size_t>(change.former_safe_set)];
+    }
+  }
+  return safe_set(task);
+}
+
+int RunView::tasks_after(long round) const {
+  int count = static_cast<int>(tasks.size());
+  for (const StoredChange& change : changes) {
+    if (change.what == "added" && change.round >= round) --count;
+  }
+  return count;
+}
+
 Features RunView::features() const {
   const auto is_on = [&](std::string_view key) {
     return std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
@@ -63,7 +95,8 @@ Features RunView::features() const {
 
 void RunView::read_on(const RunReader& reader) {
   const RunHeader& now = reader.header();
-  if (now.schema_version < 4 || !same_run(header, now) || now.rounds_done < header.rounds_done) {
+  if (now.schema_version < 4 || now.observed || !same_run(header, now) ||
+      now.rounds_done < header.rounds_done) {
     *this = RunView(reader);
     return;
   }
@@ -79,6 +112,7 @@ void RunView::take_rows(const RunReader& reader) {
   append(regrets, reader.regrets(next_round(regrets)));
   append(lemmas, reader.lemmas(next_round(lemmas)));
   certificate_json = reader.certificate_json();
+  if (header.observed) complete_grown(reader);
   for (const StoredCertificate& certificate : certificates) {
     if (certificate.spectrum.size() != header.experiment.k) {
       damaged_view(
@@ -89,12 +123,59 @@ void RunView::take_rows(const RunReader& reader) {
   }
 }
 
+void RunView::complete_grown(const RunReader& reader) {
+  observations = reader.observations();
+  issues = reader.issues();
+  for (std::size_t i = 0; i < issues.size(); ++i) {
+    if (issues[i].place != static_cast<long>(i) ||
+        issues[i].safe_set >= static_cast<long>(safe_sets_.size())) {
+      damaged_view(reader, fmt::format("table issues, place {}: is out of order, or its safe set "
+                                       "is missing",
+                                       issues[i].place));
+    }
+  }
+  for (std::size_t i = 0; i < std::max(rounds.size(), observations.size()); ++i) {
+    const bool fits =
+        i < rounds.size() && i < observations.size() &&
+        rounds[i].round == static_cast<long>(i) + 1 && observations[i].round == rounds[i].round &&
+        observations[i].issue < static_cast<long>(issues.size()) &&
+        issues[static_cast<std::size_t>(observations[i].issue)].task == rounds[i].task;
+    if (!fits) {
+      damaged_view(reader, fmt::format("round {} and its observation do not fit together", i + 1));
+    }
+  }
+  const auto count = static_cast<Eigen::Index>(tasks.size());
+  const auto grow = [&](Eigen::VectorXd& values, double missing) {
+    const Eigen::Index known = values.size();
+    values.conservativeResize(count);
+    values.tail(count - known).setConstant(missing);
+  };
+  for (StoredEvaluation& evaluation : evaluations) {
+    grow(evaluation.costs, kNaN);
+    grow(evaluation.margins, kInfinity);
+  }
+  // Before the first trajectories nothing is known of what anything costs.
+  std::erase_if(evaluations, [](const StoredEvaluation& e) { return std::isnan(e.mean_cost()); });
+  for (StoredCertificate& certificate : certificates) {
+    grow(certificate.margins, kInfinity);
+    certificate.worst_rows.resize(tasks.size(), -1);
+  }
+}
+
 void RunView::take(const RunReader& reader, const RunDescription& description) {
   const int parameters = description.experiment.features * description.experiment.actions;
   try {
     methods = shallow_json(description.experiment.methods).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception& error) {
     damaged_view(reader, fmt::format("table experiment, column methods: {}", error.what()));
+  }
+  machines = description.machines;
+  changes = description.changes;
+  for (const StoredChange& change : changes) {
+    if (change.former_safe_set >= static_cast<long>(description.safe_sets.size())) {
+      damaged_view(reader,
+                   fmt::format("table changes, place {}: its safe set is missing", change.place));
+    }
   }
   settings.clear();
   for (const StoredSetting& setting : description.settings) {

@@ -34,6 +34,11 @@ struct RunView {
   /// Every setting as the run uses it, key and value.
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<Task> tasks;
+  /// Of a fleet that learns from outside: its machines and how it changed, and what was handed out.
+  std::vector<StoredMachine> machines;
+  std::vector<StoredChange> changes;
+  std::vector<StoredIssue> issues;
+  std::vector<StoredObservation> observations;
   Eigen::MatrixXd first_policies;  // one column for each task
   std::vector<StoredRound> rounds;
   std::vector<StoredEvaluation> evaluations;
@@ -52,7 +57,14 @@ struct RunView {
   const SafeSet& safe_set(int task) const {
     return safe_sets_[places_[static_cast<std::size_t>(task)]];
   }
-  bool constrained() const { return safe_set(0).constrained(); }
+  /// Whether any task has constraints.
+  bool constrained() const;
+  /// The one that was in force after a round.
+  const SafeSet& safe_set_after(long round, int task) const;
+  /// The one that the policy of a round was proven to keep when it was handed out.
+  const SafeSet& safe_set_played(const StoredRound& round) const;
+  /// How many tasks there were after a round.
+  int tasks_after(long round) const;
   /// Those that differ from each other.
   const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
 
@@ -61,6 +73,8 @@ struct RunView {
   void take(const RunReader& reader, const RunDescription& description);
   void take(const RunState& state);
   void take_rows(const RunReader& reader);
+  /// Rows from when a fleet was smaller become as long as the others.
+  void complete_grown(const RunReader& reader);
 
   std::vector<SafeSet> safe_sets_;   // different ones
   std::vector<std::size_t> places_;  // of each task's set

@@ -30,6 +30,20 @@ inline toml::table parse_toml(std::string_view text, std::string_view source) {
   }
 }
 
+/// What `from` says takes the place of what `into` says, key by key.
+inline void merge_tables(toml::table& into, const toml::table& from) {
+  for (const auto& entry : from) {
+    const toml::key& key = entry.first;
+    const toml::node& value = entry.second;
+    toml::node* old = into.get(key);
+    if (old != nullptr && old->is_table() && value.is_table()) {
+      merge_tables(*old->as_table(), *value.as_table());
+    } else {
+      value.visit([&, &key = key](const auto& v) { into.insert_or_assign(key, v); });
+    }
+  }
+}
+
 /// What may stand in a line of a terminal, a file or a state: no control characters.
 inline bool is_plain_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(),

@@ -33,6 +33,23 @@ struct CartPole {
   static constexpr std::array<int, 2> kVelocities = {1, 3};
   static constexpr std::string_view kDrawing = "cart-pole";
   static constexpr double kStartShare = 0;
+  static constexpr std::string_view kFleetExample =
+      R"([fleet.tolerance] # shares of the values, or [low, high]
+cart_mass_kilograms = 0.1
+pole_mass_kilograms = 0.1
+pole_length_metres = 0.1
+damping_newton_seconds_per_metre = 0.1
+
+[fleet.settings]
+sigma = 0.1       # N, standard deviation of the exploration noise
+noise_limit = 0.2 # N, at which it is clipped
+
+[safe_set.closed_loop] # every policy keeps the machine inside, whatever it is within its tolerance
+decay = 0.997     # by which the distance from the goal shrinks at least in each step
+start_share = 0.7 # the part of the start box that must be guaranteed at least
+room = "nominal"  # for the LQR controller of the machine as it is known
+state_limits = [3.0, inf, 0.6, 5.0]
+)";
 
   double cart_mass_kilograms = 1.0;
   double pole_mass_kilograms = 0.15;

@@ -30,6 +30,22 @@ struct MassSpring {
   static constexpr std::array<int, 1> kVelocities = {1};
   static constexpr std::string_view kDrawing = "mass-spring";
   static constexpr double kStartShare = 0;
+  static constexpr std::string_view kFleetExample =
+      R"([fleet.tolerance] # shares of the values, or [low, high]
+spring_newtons_per_metre = 0.1
+damping_newton_seconds_per_metre = 0.1
+mass_kilograms = 0.1
+
+[fleet.settings]
+action_weights = 0.05 # gains whose force stays below 20 N
+sigma = 0.25          # N, standard deviation of the exploration noise
+noise_limit = 0.5     # N, at which it is clipped
+
+[safe_set.closed_loop] # every policy keeps the machine inside, whatever it is within its tolerance
+decay = 0.995     # by which the distance from the goal shrinks at least in each step
+start_share = 0.7 # the part of the start box that must be guaranteed at least
+state_limits = [8.0, 10.0]
+)";
 
   double spring_newtons_per_metre = 5.5;
   double damping_newton_seconds_per_metre = 0.105;

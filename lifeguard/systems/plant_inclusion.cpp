@@ -156,14 +156,32 @@ UncertainPlant inclusion(const Task& task, const InclusionSettings& settings) {
   return plant;
 }
 
-UncertainPlant linearised_plant(const Task& task, const InclusionSettings& settings) {
+namespace {
+
+/// A linear statement with the task's limits and no corners yet.
+UncertainPlant limits_of(const Task& task, const InclusionSettings& complete) {
+  UncertainPlant plant;
+  plant.statement = PlantStatement::linear;
+  plant.state_limits = complete.state_limits;
+  std::vector<std::string> names;
+  for (const Signal& action : describe(task.system).actions) names.push_back(action.name);
+  add_action_limits(plant, names, complete.action_limits);
+  return plant;
+}
+
+void require_linear(const InclusionSettings& settings) {
   require(settings.statement == PlantStatement::linear, "statement", "nonlinear",
           "must be linear: differences at the goal say nothing of other places");
   require(settings.combined_limits.empty(), "combined_limits", "some",
           "must be none: only an inclusion knows their names");
+}
+
+}  // namespace
+
+UncertainPlant linearised_plant(const Task& task, const InclusionSettings& settings) {
+  require_linear(settings);
   const InclusionSettings complete = completed(task, settings);
-  UncertainPlant plant;
-  plant.statement = PlantStatement::linear;
+  UncertainPlant plant = limits_of(task, complete);
   const auto add = [&](const std::string& name, const System& system) {
     LinearModel model = Task{task.name, system, task.settings}.linearise();
     plant.corners.push_back({name, std::move(model.a), std::move(model.b)});
@@ -171,10 +189,15 @@ UncertainPlant linearised_plant(const Task& task, const InclusionSettings& setti
   std::vector<ParameterCorner> corners = parameter_corners(task.system, complete.ranges);
   if (corners.size() > 1) add("nominal", task.system);
   for (const ParameterCorner& corner : corners) add(corner.name, corner.system);
-  plant.state_limits = complete.state_limits;
-  std::vector<std::string> names;
-  for (const Signal& action : describe(task.system).actions) names.push_back(action.name);
-  add_action_limits(plant, names, complete.action_limits);
+  plant.validate();
+  return plant;
+}
+
+UncertainPlant given_plant(const Task& task, const InclusionSettings& settings,
+                           std::vector<UncertainPlant::Corner> corners) {
+  require_linear(settings);
+  UncertainPlant plant = limits_of(task, completed(task, settings));
+  plant.corners = std::move(corners);
   plant.validate();
   return plant;
 }

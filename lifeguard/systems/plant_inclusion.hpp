@@ -52,4 +52,8 @@ UncertainPlant inclusion(const Task& task, const InclusionSettings& settings);
 /// combined limits must not ask for more.
 UncertainPlant linearised_plant(const Task& task, const InclusionSettings& settings);
 
+/// Linear models that somebody gave, with the limits that a linear statement about the task has.
+UncertainPlant given_plant(const Task& task, const InclusionSettings& settings,
+                           std::vector<UncertainPlant::Corner> corners);
+
 }  // namespace lifeguard

@@ -44,6 +44,34 @@ struct Quadrotor {
   /// Without any feedback a quadrotor that explores drifts and tumbles before it has learnt
   /// anything.
   static constexpr double kStartShare = 0.15;
+  static constexpr std::string_view kFleetExample =
+      R"([fleet.tolerance] # shares of the values, or [low, high]
+inertia_x_kilogram_metres2 = 0.2
+inertia_y_kilogram_metres2 = 0.2
+inertia_z_kilogram_metres2 = 0.2
+arm_metres = 0.2
+
+[fleet.settings]
+# Gains that do not saturate the rotors: they are dear, and starts are near to hover.
+state_weights = [1, 1, 1, 0.1, 0.1, 0.1]
+action_weights = 1
+start_low = [-0.3, -0.3, -0.15, -0.15, -0.15, -0.15]
+start_high = [0.3, 0.3, 0.15, 0.15, 0.15, 0.15]
+sigma = 0.003       # of the speed in hover, standard deviation of the exploration noise
+noise_limit = 0.006 # at which it is clipped
+
+[safe_set.closed_loop] # every policy keeps the machine inside, whatever it is within its tolerance
+decay = 0.992     # by which the distance from the goal shrinks at least in each step
+start_share = 0.4 # the part of the start box that must be guaranteed at least
+room = "nominal"  # for the LQR controller of the machine as it is known
+state_limits = [1.2, 1.2, 1.2, 6, 6, 1.5]
+combined_limit = [
+  { name = "rotors 4 - 2", limit = 1.2 },
+  { name = "rotors 1 - 3", limit = 1.2 },
+  { name = "rotors 2 + 4", limit = 0.5 },
+  { name = "rotors 1 + 3", limit = 0.5 },
+]
+)";
 
   double inertia_x_kilogram_metres2 = 5.5e-3;
   double inertia_y_kilogram_metres2 = 4.7e-3;

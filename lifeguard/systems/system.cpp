@@ -29,6 +29,7 @@ SystemDescription describe_built_in(const S& system) {
   d.drawing = S::kDrawing;
   d.positions.assign(S::kPositions.begin(), S::kPositions.end());
   d.start_share = S::kStartShare;
+  if constexpr (requires { S::kFleetExample; }) d.fleet_example = S::kFleetExample;
   return d;
 }
 

@@ -138,6 +138,8 @@ struct SystemDescription {
   std::vector<int> positions;
   /// The share of the family's mean LQR gains that first policies have by default.
   double start_share = 0;
+  /// Settings and a safe set that a fleet of them can begin with, as TOML; may be empty.
+  std::string fleet_example;
 
   /// What a policy with these features sees: the system's own features if it has any, else the
   /// state relative to the goal, then 1 and the products as Features says.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/task.hpp"
 
 namespace lifeguard {

@@ -10,6 +10,7 @@
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/dynamics.hpp"
 
 namespace lifeguard {
@@ -168,6 +169,9 @@ bool Task::failed(const Eigen::VectorXd& state) const {
 }
 
 LinearModel Task::linearise() const {
+  if (const DescribedSystem* from_file = described(system); from_file && from_file->model) {
+    return *from_file->model;
+  }
   return std::visit(Overloaded{[&](const BuiltInSystem auto& s) {
                                  return discretise(s.linearise(), settings.integrator,
                                                    settings.dt_seconds);

@@ -43,13 +43,12 @@ TEST_F(Stopping, SettingUpARunTellsOfEveryTask) {
     EXPECT_EQ(done, told[std::string(what)]++);
   };
   const lifeguard::Run run(config_of(20, 1), work);
-  EXPECT_EQ(told["drawing tasks"], 20);
   EXPECT_EQ(told["building safe sets"], 20);
   EXPECT_EQ(told["setting up the learner"], 20);
 }
 
 TEST_F(Stopping, ARunIsStoppedWhileItIsSetUpAndLeavesNoFile) {
-  for (const char* at : {"drawing tasks", "building safe sets", "setting up the learner"}) {
+  for (const char* at : {"building safe sets", "setting up the learner"}) {
     bool stop = false;
     RunOptions options;
     options.work.stop = StopToken([&] { return stop; });

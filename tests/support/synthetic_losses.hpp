@@ -37,7 +37,6 @@ inline RoundLoss synthetic_loss(Draws& draws, int features, const Eigen::VectorX
   loss.curvature.diagonal().array() += 0.5;
   loss.target = target;
   loss.constant = 0;
-  loss.played = Eigen::VectorXd::Zero(target.size());
   loss.trajectories = 1;
   loss.mean_cost = 1;
   return loss;

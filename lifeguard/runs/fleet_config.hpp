@@ -1,0 +1,21 @@
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <string_view>
+#include <vector>
+
+#include "lifeguard/runs/experiment.hpp"
+
+/// Internal, not installed: for the reader of configurations.
+namespace lifeguard {
+
+/// The machines of a configuration with [[machine]] tables: what [fleet] says holds for all of
+/// them, [safe_set] too, and each may say otherwise. docs/fleets.md lists the keys. Throws
+/// InvalidInput naming file, line, key, value and rule; unknown keys are errors.
+std::vector<Machine> machines_from_table(const toml::table& root, std::string_view source);
+
+/// "position [m]" as a signal; without brackets a pure number.
+Signal signal_from_text(std::string_view text);
+
+}  // namespace lifeguard

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/runs/experiment.hpp"
+
+namespace lifeguard {
+
+/// What is understood of one machine of a fleet, before anything is played.
+struct MachineReport {
+  std::string name;
+  std::string system;
+  bool retired = false;
+  bool simulated = true;  // false: its trajectories come from outside
+  std::vector<ParameterRange> tolerances;
+  int constraints = 0;  // rows and inequalities of its safe set
+  /// Of its closed loop; NaN and empty without one.
+  double decay = kNaN;
+  bool nonlinear = false;     // the proof speaks of the nonlinear machine
+  double start_share = kNaN;  // the part of its start box that is guaranteed, along each side
+  Eigen::VectorXd start_low;
+  Eigen::VectorXd start_high;
+  Eigen::VectorXd state_limits;
+  /// Its first policy: where it comes from, its smallest margin and the constraint it is nearest
+  /// to.
+  std::string first_policy;
+  double margin = kNaN;
+  std::string nearest;
+  /// Why it cannot be used; empty if it can.
+  std::string problem;
+  /// What its description lacks, and what that means.
+  std::vector<std::string> missing;
+};
+
+/// What is understood of a fleet.
+struct FleetReport {
+  std::string name;
+  std::vector<std::string> gains;  // the numbers of a policy, by name
+  int steps = 0;
+  std::vector<MachineReport> machines;
+
+  /// Whether every machine can be used.
+  bool usable() const;
+};
+
+/// Builds every safe set and looks at every first policy; machines that fail are part of the
+/// report.
+FleetReport report_fleet(const ExperimentConfig& fleet, const LongWork& work = {});
+
+nlohmann::ordered_json fleet_report_to_json(const FleetReport& report);
+
+}  // namespace lifeguard

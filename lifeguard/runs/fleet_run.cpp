@@ -1,0 +1,456 @@
+#include "lifeguard/runs/fleet_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/run_checksums.hpp"
+#include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/trajectories/rollout.hpp"
+
+namespace lifeguard {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// A fleet has no last round.
+constexpr int kNoEnd = 10000000;
+/// How long to wait for a file that another process is writing.
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+/// Settings that may change while the fleet learns: they decide nothing that was learnt.
+bool may_change(std::string_view key) {
+  return key == "experiment.name" || key == "experiment.rounds" || key == "experiment.tasks" ||
+         key == "experiment.trajectories" || key == "experiment.seeds" ||
+         key == "experiment.methods" || key.starts_with("evaluation.");
+}
+
+std::vector<double> numbers(const Eigen::VectorXd& values) {
+  return {values.begin(), values.end()};
+}
+
+OrderedJson json_of(double value) { return fmt::format("{}", value); }  // infinity as well
+OrderedJson json_of(Integrator value) { return kIntegratorNames[static_cast<std::size_t>(value)]; }
+OrderedJson json_of(const Eigen::VectorXd& values) {
+  OrderedJson list = OrderedJson::array();
+  for (const double value : values) list.push_back(json_of(value));
+  return list;
+}
+
+/// All that a machine's tables say of it but its notes and whether it is retired.
+std::string definition_of(const Machine& machine) {
+  const StoredTask stored = stored_task(machine.task);
+  OrderedJson json;
+  json["system"] = stored.system;
+  json["parameters"] = stored.parameters;
+  OrderedJson settings;
+  std::apply(
+      [&](const auto&... setting) {
+        ((settings[std::string(setting.key)] = json_of(machine.task.settings.*setting.field)), ...);
+      },
+      kTaskSettings);
+  json["settings"] = std::move(settings);
+  json["safe_set"] = machine.safe_set_toml;
+  if (machine.first_gains) {
+    json["first_gains"] = OrderedJson::array();
+    for (Eigen::Index i = 0; i < machine.first_gains->rows(); ++i) {
+      json["first_gains"].push_back(numbers(machine.first_gains->row(i)));
+    }
+  }
+  if (machine.first_lqr_share) json["first_lqr_share"] = *machine.first_lqr_share;
+  return json.dump();
+}
+
+/// The machines of a fleet, or the tasks that a family draws.
+std::vector<Machine> machines_of(const ExperimentConfig& config) {
+  if (!config.machines.empty()) return config.machines;
+  std::vector<Machine> machines;
+  for (Task& task :
+       config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks)) {
+    machines.push_back({std::move(task), config.safe_set_toml, {}, {}, false, ""});
+  }
+  return machines;
+}
+
+/// The texts of a fleet's file, in the order in which they are read.
+std::vector<StoredText> with_observed(std::vector<StoredText> texts) {
+  texts.push_back({std::string(kObserved), "true"});
+  std::sort(texts.begin(), texts.end(),
+            [](const StoredText& a, const StoredText& b) { return a.key < b.key; });
+  return texts;
+}
+
+/// Experiment, settings and texts, which speak of no single machine.
+void describe_fleet(const ExperimentConfig& fleet, RunDescription& description) {
+  RunDescription now = describe(fleet, {}, Eigen::MatrixXd(), description.experiment.k);
+  now.experiment.tasks = static_cast<int>(description.tasks.size());
+  description.experiment = now.experiment;
+  description.settings = std::move(now.settings);
+  description.texts = with_observed(std::move(now.texts));
+}
+
+ExperimentConfig without_end(ExperimentConfig fleet) {
+  fleet.rounds = kNoEnd;
+  return fleet;
+}
+
+}  // namespace
+
+std::unique_ptr<Run> run_of(const ExperimentConfig& config, const RunDescription& stored) {
+  const ExperimentConfig fleet = without_end(config);
+  DrawnTasks drawn = drawn_tasks_of(fleet, stored);
+  const Task& first = drawn.tasks.front();
+  auto learner = std::make_unique<Learner>(feature_count(first, fleet.features), first.actions(),
+                                           fleet.learner());
+  return std::make_unique<Run>(fleet, std::move(drawn), std::move(learner));
+}
+
+RunDescription described_again(const ExperimentConfig& config, const RunDescription& stored) {
+  const ExperimentConfig fleet = without_end(config);
+  RunDescription expected = stored;
+  describe_fleet(fleet, expected);
+  const std::vector<Machine> machines = machines_of(fleet);
+  const Eigen::VectorXd start = start_policy(fleet, machines.front().task);
+  std::vector<bool> described(stored.tasks.size(), false);
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const Machine& machine = machines[i];
+    const auto task = std::find_if(
+        expected.tasks.begin(), expected.tasks.end(),
+        [&](const StoredTask& candidate) { return candidate.name == machine.task.name; });
+    require(task != expected.tasks.end(), "machine", machine.task.name,
+            "is in the configuration and not among the stored ones");
+    const auto t = static_cast<std::size_t>(task - expected.tasks.begin());
+    described[t] = true;
+    const DrawnTask drawn =
+        draw_task(fleet, static_cast<int>(i), start, lifeguard::Machines::as_known);
+    StoredTask again = stored_task(drawn.task);
+    again.task = task->task;
+    again.safe_set = task->safe_set;
+    again.first_policy = task->first_policy;
+    std::vector<StoredSafeSet> sets;
+    SafeSetPlaces(sets).place_of(drawn.safe_set);
+    sets.front().safe_set = task->safe_set;
+    expected.safe_sets[static_cast<std::size_t>(task->safe_set)] = std::move(sets.front());
+    *task = std::move(again);
+    require(t < expected.machines.size(), "machines", static_cast<double>(t), "must have one more");
+    expected.machines[t] = {static_cast<int>(t), definition_of(machine), machine.retired,
+                            machine.notes};
+  }
+  for (std::size_t t = 0; t < described.size() && t < expected.machines.size(); ++t) {
+    if (!described[t]) expected.machines[t].retired = true;
+  }
+  return expected;
+}
+
+std::string policy_fingerprint(std::string_view machine, const Eigen::VectorXd& parameters,
+                               double sigma) {
+  Fingerprint hash;
+  hash.add(machine);
+  hash.add(parameters);
+  hash.add(sigma);
+  return hash.hex();
+}
+
+OrderedJson observed_to_json(const ObservedRound& observed, const std::string& machine) {
+  const StoredRound& round = observed.round;
+  OrderedJson json;
+  json["machine"] = machine;
+  json["round"] = round.round;
+  json["visit"] = round.visit;
+  json["status"] = to_string(round.status);
+  json["repeated"] = observed.repeated;
+  json["trajectories"] = observed.observation.trajectories;
+  json["cut_short"] = observed.observation.cut_short;
+  json["mean_cost"] = round.mean_cost;
+  json["falls"] = round.falls;
+  json["violations"] = round.violations;
+  json["saturations"] = round.saturations;
+  json["unsafe_policies"] = round.unsafe;
+  return json;
+}
+
+FleetRun::~FleetRun() = default;
+FleetRun::FleetRun(FleetRun&&) noexcept = default;
+
+std::filesystem::path FleetRun::default_run_file(const std::filesystem::path& fleet_file) {
+  std::filesystem::path path = fleet_file;
+  return path.replace_extension(".run");
+}
+
+FleetRun::FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file,
+                   const LongWork& work)
+    : fleet_(fleet), machines_(machines_of(fleet)), path_(std::move(run_file)) {
+  require(base_method(fleet_) == LearnerSettings::kMethod, "experiment.method", fleet_.method,
+          "must be \"learner\": no other method keeps policies safe");
+  require(!fleet_.learner().cross_validate_k, "learner.cross_validate_k", "true",
+          "cannot be chosen for machines outside: nobody can play them in advance");
+  fleet_ = without_end(std::move(fleet_));
+  const auto patience_ends = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    try {
+      if (std::filesystem::exists(path_)) {
+        open(work);
+      } else {
+        create(work);
+      }
+      break;
+    } catch (const RunFileBusy&) {
+      if (std::chrono::steady_clock::now() > patience_ends) throw;
+      work.step("waiting for the run file", 0, 0);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+void FleetRun::create(const LongWork& work) {
+  DrawnTasks drawn = draw_tasks(fleet_, work, lifeguard::Machines::as_known);
+  std::unique_ptr<PolicyLearner> learner = make_learner(fleet_, drawn, work);
+  std::unique_ptr<Learner> safe(dynamic_cast<Learner*>(learner.release()));
+  run_ = std::make_unique<Run>(fleet_, std::move(drawn), std::move(safe));
+  description_ = run_->description();
+  description_.texts = with_observed(std::move(description_.texts));
+  for (std::size_t t = 0; t < machines_.size(); ++t) {
+    const Machine& machine = machines_[t];
+    description_.machines.push_back(
+        {static_cast<int>(t), definition_of(machine), machine.retired, machine.notes});
+    places_.emplace(machine.task.name, static_cast<int>(t));
+    changes_.emplace_back(machine.task.name, machine.retired ? "retired" : "added");
+  }
+  writer_ = std::make_unique<RunWriter>(RunWriter::create(path_, description_));
+  writer_->make_durable();
+  writer_->add(run_->evaluate_now());
+  writer_->commit(run_->stored_state());
+}
+
+void FleetRun::open(const LongWork& work) {
+  writer_ = std::make_unique<RunWriter>(RunWriter::open(path_));
+  writer_->make_durable();
+  const RunReader reader(path_);
+  if (!reader.header().observed) {
+    throw RunFileError(
+        fmt::format("{} was played by `lifeguard run`; a fleet that learns from outside needs a "
+                    "file of its own",
+                    path_.string()));
+  }
+  description_ = reader.description();
+  for (const auto& [key, value] : effective_values(fleet_)) {
+    for (const StoredSetting& stored : description_.settings) {
+      if (stored.key != key || stored.value == value || may_change(key)) continue;
+      throw InvalidInput(key, value,
+                         fmt::format("must stay {} as long as the fleet learns into {}",
+                                     stored.value, path_.string()));
+    }
+  }
+  const std::optional<RunState> state = reader.state();
+  if (state) {
+    run_ = run_of(fleet_, description_);
+    try {
+      run_->restore(state->state);
+    } catch (const InvalidInput& error) {
+      throw DamagedRunFile(fmt::format("{} is damaged: its state cannot be read ({})",
+                                       path_.string(), error.what()));
+    }
+    if (run_->rounds_done() != state->round) {
+      throw DamagedRunFile(fmt::format("{} is damaged: its state is after round {} and not {}",
+                                       path_.string(), run_->rounds_done(), state->round));
+    }
+  } else {  // killed between the file's creation and its first commit
+    DrawnTasks drawn = drawn_tasks_of(fleet_, description_);
+    std::unique_ptr<PolicyLearner> made = make_learner(fleet_, drawn, work);
+    std::unique_ptr<Learner> learner(dynamic_cast<Learner*>(made.release()));
+    run_ = std::make_unique<Run>(fleet_, std::move(drawn), std::move(learner));
+    writer_->add(run_->evaluate_now());
+    writer_->commit(run_->stored_state());
+  }
+  places_.clear();
+  for (const StoredTask& task : description_.tasks) places_.emplace(task.name, task.task);
+  issues_ = reader.issues();
+  for (const StoredIssue& issue : issues_) {
+    issue_places_[{issue.task, issue.fingerprint}] = issue.place;
+  }
+  for (const StoredObservation& o : reader.observations()) {
+    if (!o.id.empty()) observations_.emplace(o.id, o);
+  }
+  take_changes(work);
+}
+
+void FleetRun::take_changes(const LongWork& work) {
+  // On a copy, and written in one transaction: a description that is refused changes nothing.
+  RunDescription next = description_;
+  const auto note = [&](int task, const std::string& what, long former_set,
+                        const std::string& former) {
+    next.changes.push_back({static_cast<long>(next.changes.size()), run_->rounds_done(), task, what,
+                            former_set, former});
+    changes_.emplace_back(next.tasks[static_cast<std::size_t>(task)].name, what);
+  };
+  SafeSetPlaces sets(next.safe_sets);
+  const Eigen::VectorXd start = start_policy(fleet_, machines_.front().task);
+  std::set<int> described;
+  for (std::size_t i = 0; i < machines_.size(); ++i) {
+    const Machine& machine = machines_[i];
+    work.step("comparing machines", static_cast<long>(i), static_cast<long>(machines_.size()));
+    const auto known = places_.find(machine.task.name);
+    const std::string definition = definition_of(machine);
+    if (known == places_.end()) {
+      const DrawnTask drawn =
+          draw_task(fleet_, static_cast<int>(i), start, lifeguard::Machines::as_known);
+      run_->add_task(drawn);
+      const int t = run_->config().tasks - 1;
+      StoredTask& stored = next.tasks.emplace_back(stored_task(drawn.task));
+      stored.task = t;
+      stored.safe_set = sets.place_of(drawn.safe_set);
+      stored.first_policy = run_->policies().col(t);
+      next.machines.push_back({t, definition, machine.retired, machine.notes});
+      places_.emplace(machine.task.name, t);
+      described.insert(t);
+      note(t, "added", -1, "");
+      continue;
+    }
+    const int t = known->second;
+    described.insert(t);
+    StoredMachine& stored = next.machines[static_cast<std::size_t>(t)];
+    StoredTask& task = next.tasks[static_cast<std::size_t>(t)];
+    if (stored.definition != definition) {
+      const DrawnTask drawn =
+          draw_task(fleet_, static_cast<int>(i), start, lifeguard::Machines::as_known);
+      run_->set_task(t, drawn);
+      const long former = task.safe_set;
+      StoredTask changed = stored_task(drawn.task);
+      changed.task = t;
+      changed.safe_set = sets.place_of(drawn.safe_set);
+      changed.first_policy = task.first_policy;
+      task = std::move(changed);
+      note(t, "changed", former, stored.definition);
+      stored.definition = definition;
+    }
+    if (stored.retired != machine.retired) {
+      note(t, machine.retired ? "retired" : "returned", task.safe_set, stored.definition);
+      stored.retired = machine.retired;
+    }
+    stored.notes = machine.notes;
+  }
+  for (StoredMachine& stored : next.machines) {
+    if (stored.retired || described.contains(stored.task)) continue;
+    note(stored.task, "retired", next.tasks[static_cast<std::size_t>(stored.task)].safe_set,
+         stored.definition);
+    stored.retired = true;
+  }
+  describe_fleet(fleet_, next);
+  if (header_checksum(next) == header_checksum(description_)) return;
+  description_ = std::move(next);
+  writer_->replace(description_);
+  writer_->commit(run_->stored_state());
+}
+
+int FleetRun::active_place(const std::string& machine) const {
+  const auto found = places_.find(machine);
+  require(found != places_.end(), "machine", machine,
+          fmt::format("must be one of: {}", fmt::join(active_machines(), ", ")));
+  require(!description_.machines[static_cast<std::size_t>(found->second)].retired, "machine",
+          machine, "is retired");
+  return found->second;
+}
+
+std::vector<std::string> FleetRun::active_machines() const {
+  std::vector<std::string> names;
+  for (const StoredMachine& machine : description_.machines) {
+    if (!machine.retired) {
+      names.push_back(description_.tasks[static_cast<std::size_t>(machine.task)].name);
+    }
+  }
+  return names;
+}
+
+ExportedPolicy FleetRun::policy(const std::string& machine) {
+  const int t = active_place(machine);
+  const Task& task = run_->drawn().tasks[static_cast<std::size_t>(t)];
+  const SafeSet& set = run_->drawn().safe_sets[static_cast<std::size_t>(t)];
+  const GaussianPolicy policy = run_->learner().policy(machine);
+  ExportedPolicy exported =
+      export_policy({fleet_.name, fleet_.method, fleet_.seed, run_->rounds_done(), fleet_.features},
+                    task, set, policy);
+  if (!obeys_exactly(set, policy.parameters())) {
+    throw RunFileError(fmt::format("the policy of {} is not proven safe", machine));
+  }
+  exported.fingerprint = policy_fingerprint(machine, policy.parameters(), policy.sigma());
+  const long safe_set = description_.tasks[static_cast<std::size_t>(t)].safe_set;
+  const auto known = issue_places_.find({t, exported.fingerprint});
+  if (known != issue_places_.end() &&
+      issues_[static_cast<std::size_t>(known->second)].safe_set == safe_set) {
+    return exported;
+  }
+  StoredIssue issue;
+  issue.task = t;
+  issue.round = run_->rounds_done();
+  issue.fingerprint = exported.fingerprint;
+  issue.safe_set = safe_set;
+  issue.sigma = policy.sigma();
+  issue.parameters = policy.parameters();
+  writer_->add(issue);
+  writer_->commit();
+  issue_places_[{t, issue.fingerprint}] = issue.place;
+  issues_.push_back(std::move(issue));
+  return exported;
+}
+
+const StoredIssue& FleetRun::issue_for(int task, const Recording& recording) const {
+  if (!recording.policy.empty()) {
+    const auto found = issue_places_.find({task, recording.policy});
+    require(found != issue_places_.end(), "policy", recording.policy,
+            "must be the fingerprint of a policy that was handed out to this machine");
+    return issues_[static_cast<std::size_t>(found->second)];
+  }
+  // Without a fingerprint: the last one, and the noise in the actions says whether that is true.
+  const auto last = std::find_if(issues_.rbegin(), issues_.rend(),
+                                 [&](const StoredIssue& issue) { return issue.task == task; });
+  require(last != issues_.rend(), "policy", "(none)",
+          "no policy was handed out to this machine yet: ask for one, and play it");
+  return *last;
+}
+
+ObservedRound FleetRun::observe(const std::string& machine, const Recording& recording,
+                                const ObservationOrigin& origin) {
+  const int t = active_place(machine);
+  if (const auto earlier = observations_.find(origin.id);
+      !origin.id.empty() && earlier != observations_.end()) {
+    require(
+        earlier->second.digest == origin.digest, "id", origin.id,
+        fmt::format("is that of other trajectories, which were round {}", earlier->second.round));
+    const RunReader reader(path_);
+    return {reader.rounds(earlier->second.round).front(), earlier->second, true};
+  }
+  require(recording.machine.empty() || recording.machine == machine, "machine", recording.machine,
+          fmt::format("must be {}", machine));
+  const Task& task = run_->drawn().tasks[static_cast<std::size_t>(t)];
+  const StoredIssue& issue = issue_for(t, recording);
+  const GaussianPolicy played =
+      GaussianPolicy::from_parameters(issue.parameters, task.actions(), issue.sigma);
+  const Trajectories batch = to_trajectories(recording, task, fleet_.features, fleet_.steps);
+  RoundOutcome outcome = run_->observe(t, played, batch);
+  require(outcome.round.status != RoundStatus::no_noise, "actions", "the policy's mean",
+          fmt::format("must have the exploration noise of the policy, sigma = {}: without it "
+                      "nothing can be learnt",
+                      issue.sigma));
+  outcome.observation =
+      StoredObservation{outcome.round.round, origin.id,     issue.place,      origin.source,
+                        origin.digest,       batch.count(), batch.cut_short()};
+  writer_->add(outcome);
+  writer_->commit(run_->stored_state());
+  if (!origin.id.empty()) observations_.emplace(origin.id, *outcome.observation);
+  return {outcome.round, *outcome.observation, false};
+}
+
+}  // namespace lifeguard
