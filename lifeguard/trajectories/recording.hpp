@@ -17,7 +17,8 @@ namespace lifeguard {
 
 /// One trajectory as a machine records it.
 struct RecordedTrajectory {
-  /// What it is called where it comes from; may be empty.
+  /// What it is called where it comes from. Empty: its number from 0, and a name that is just that
+  /// number is read from a file as empty.
   std::string name;
   /// One column for each action and, if it was recorded, one for the state after the last action.
   /// Absolute, not relative to the goal.
@@ -60,6 +61,8 @@ struct Recording {
   /// states and actions, no name twice, names and units are lines of UTF-8, every number is finite,
   /// the sizes of a trajectory fit together, it has a first state, and dt is NaN or positive.
   void validate() const;
+  /// The part of it that is about one trajectory.
+  void validate_trajectory(std::size_t i) const;
 
   /// Without a dt both must have none; numbers are equal as numbers are.
   bool operator==(const Recording& other) const;
