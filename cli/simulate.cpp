@@ -21,6 +21,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/runs/family_config.hpp"
 #include "lifeguard/runs/output_file.hpp"
+#include "lifeguard/runs/recording_file.hpp"
 #include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
@@ -37,6 +38,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   int threads = 0;
   std::string csv;
+  std::string record;
   bool json = false;
 };
 
@@ -78,6 +80,23 @@ void write_csv(const std::string& path, const std::vector<Task>& tasks,
     }
   }
   file.finish();
+}
+
+/// Where the recording of a task goes: a file holds one machine, so that of several each gets its
+/// number, "flights-3.csv".
+std::filesystem::path record_path(const std::string& path, std::size_t task, std::size_t tasks) {
+  if (tasks == 1) return path;
+  const std::filesystem::path whole(path);
+  return whole.parent_path() /
+         fmt::format("{}-{}{}", whole.stem().string(), task, whole.extension().string());
+}
+
+void write_recordings(const std::string& path, const std::vector<Task>& tasks,
+                      const RolloutSettings& settings, const std::vector<Trajectories>& batches) {
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    stop_token().throw_if_requested();
+    write_recording(recorded(tasks[t], settings, batches[t]), record_path(path, t, tasks.size()));
+  }
 }
 
 /// What one task costs a step.
@@ -143,7 +162,9 @@ void require_memory_for(const SimulateOptions& options, const Task& task) {
 }
 
 void simulate(const SimulateOptions& options) {
-  require_distinct_files("family and --csv", {options.family, options.csv});
+  require_distinct_files("family, --csv and --record",
+                         {options.family, options.csv, options.record});
+  if (!options.record.empty()) recording_format(options.record);  // another ending is refused now
   const Family family = find_family(options.family);
   require_memory_for(options, family.draw(options.seed, 0));
   when_stopped(kStopped,
@@ -202,6 +223,11 @@ void simulate(const SimulateOptions& options) {
     write_csv(options.csv, tasks, batches);
     say("Trajectories written to {}", options.csv);
   }
+  if (!options.record.empty()) {
+    write_recordings(options.record, tasks, settings, batches);
+    say("Recordings written to {}{}", record_path(options.record, 0, tasks.size()).string(),
+        tasks.size() > 1 ? fmt::format(" and {} more", tasks.size() - 1) : "");
+  }
 }
 
 }  // namespace
@@ -223,6 +249,9 @@ void add_simulate_command(CLI::App& app) {
              "same seed, same results to the bit");
   add_threads(*command, options->threads);
   add_path(*command, "--csv", options->csv, "write all trajectories to this file");
+  add_path(*command, "--record", options->record,
+           "write all trajectories with every bit to this file, as docs/trajectories.md says: .csv "
+           "or .jsonl; of several tasks one file each, FILE-0.csv, FILE-1.csv ...");
   command->add_flag("--json", options->json, "print the result as JSON");
   command->callback([options] { simulate(*options); });
 }

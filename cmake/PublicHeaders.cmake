@@ -14,6 +14,7 @@ set(lifeguard_public_headers
     lifelong/policy_learner.hpp
     policy/policy.hpp
     runs/experiment.hpp
+    runs/recording_file.hpp
     safety/prove/certificate.hpp
     safety/sets/closed_loop.hpp
     safety/sets/feasibility.hpp
@@ -25,5 +26,6 @@ set(lifeguard_public_headers
     systems/plant_inclusion.hpp
     systems/system.hpp
     systems/task.hpp
+    trajectories/recording.hpp
     trajectories/rollout.hpp
     trajectories/trajectories.hpp)

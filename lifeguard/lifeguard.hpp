@@ -23,9 +23,11 @@
 #include "lifeguard/systems/lqr.hpp"              // IWYU pragma: export
 #include "lifeguard/systems/plant_inclusion.hpp"  // IWYU pragma: export
 #include "lifeguard/systems/task.hpp"             // IWYU pragma: export
+#include "lifeguard/trajectories/recording.hpp"   // IWYU pragma: export
 #include "lifeguard/trajectories/rollout.hpp"     // IWYU pragma: export
 #endif
 
 #ifdef LIFEGUARD_HAS_RUNS
-#include "lifeguard/runs/experiment.hpp"  // IWYU pragma: export
+#include "lifeguard/runs/experiment.hpp"      // IWYU pragma: export
+#include "lifeguard/runs/recording_file.hpp"  // IWYU pragma: export
 #endif

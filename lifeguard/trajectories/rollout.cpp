@@ -146,22 +146,21 @@ Trajectories rollout(const Task& task, const GaussianPolicy& policy,
 
 namespace {
 
-/// The path of a trajectory whose features are not its states: its actions, taken again.
-Eigen::MatrixXd replayed_path(const Task& task, const CustomSystem& system,
-                              const RolloutSettings& settings, const Trajectories& batch,
-                              int trajectory) {
-  const auto index = settings.first_index + static_cast<std::uint64_t>(trajectory);
+Eigen::VectorXd start_state(const Task& task, const CounterRandom& random) {
   Eigen::VectorXd state(task.states());
-  system.start(CounterRandom(settings.seed, RandomStream::start_state, index),
-               {state.data(), static_cast<std::size_t>(state.size())});
-  Eigen::MatrixXd path(task.states(), batch.length(trajectory));
-  Eigen::VectorXd action(task.actions());
-  for (int m = 0; m < batch.length(trajectory); ++m) {
-    path.col(m) = state - task.settings.goal;
-    for (int a = 0; a < task.actions(); ++a) action(a) = batch.action(trajectory, m, a);
-    state = task.step(state, action);
-  }
-  return path;
+  std::visit(
+      Overloaded{[&](const BuiltInSystem auto&) {
+                   for (int i = 0; i < task.states(); ++i) {
+                     state(i) =
+                         random.uniform(static_cast<std::uint32_t>(i), task.settings.start_low(i),
+                                        task.settings.start_high(i));
+                   }
+                 },
+                 [&](const CustomSystemPointer& custom) {
+                   custom->start(random, {state.data(), static_cast<std::size_t>(state.size())});
+                 }},
+      task.system.model().machine);
+  return state;
 }
 
 /// The path of a trajectory whose first features are x - goal.
@@ -175,6 +174,19 @@ Eigen::MatrixXd observed_path(const Task& task, const Trajectories& batch, int t
 
 }  // namespace
 
+Eigen::MatrixXd replayed_states(const Task& task, const RolloutSettings& settings,
+                                const Trajectories& batch, int i) {
+  const auto index = settings.first_index + static_cast<std::uint64_t>(i);
+  Eigen::MatrixXd states(task.states(), batch.length(i) + 1);
+  states.col(0) = start_state(task, {settings.seed, RandomStream::start_state, index});
+  Eigen::VectorXd action(task.actions());
+  for (int m = 0; m < batch.length(i); ++m) {
+    for (int a = 0; a < task.actions(); ++a) action(a) = batch.action(i, m, a);
+    states.col(m + 1) = task.step(states.col(m), action);
+  }
+  return states;
+}
+
 std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy& policy,
                                          const RolloutSettings& settings) {
   const Trajectories batch = rollout(task, policy, settings);
@@ -185,7 +197,10 @@ std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy&
                    [&](const CustomSystemPointer& custom) {
                      return custom->own_features() == 0
                                 ? observed_path(task, batch, i)
-                                : replayed_path(task, *custom, settings, batch, i);
+                                : Eigen::MatrixXd(replayed_states(task, settings, batch, i)
+                                                      .leftCols(batch.length(i))
+                                                      .colwise() -
+                                                  task.settings.goal);
                    }},
         task.system.model().machine));
   }

@@ -41,6 +41,12 @@ Trajectories rollout(const Task& task, const GaussianPolicy& policy,
 std::vector<Eigen::MatrixXd> state_paths(const Task& task, const GaussianPolicy& policy,
                                          const RolloutSettings& settings);
 
+/// The states that trajectory i of this batch went through, absolute, one column for each step and
+/// one for the state after the last: its actions, taken again from its start, to the same bits.
+/// `batch` is what rollout() gave for the task and these settings.
+Eigen::MatrixXd replayed_states(const Task& task, const RolloutSettings& settings,
+                                const Trajectories& batch, int i);
+
 /// One of many rollouts that share the cores; `settings.threads` is not looked at.
 struct RolloutRequest {
   const Task* task = nullptr;

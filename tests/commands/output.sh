@@ -105,6 +105,15 @@ expect 2 "$lifeguard" report a.run --claims claims.json -o ./claims.json
 cp small.toml family.toml
 sed -n '/\[family\]/,/base/p' small.toml >family.toml
 expect 2 "$lifeguard" simulate family.toml --csv family.toml
+expect 2 "$lifeguard" simulate family.toml --csv a.csv --record ./a.csv
+expect 2 "$lifeguard" simulate family.toml --record a.txt
+contains err "must end in .csv, .jsonl or .json"
+expect 0 "$lifeguard" simulate mass-spring --tasks 1 --trajectories 2 --steps 3 --record deep/flights.csv
+contains deep/flights.csv "# lifeguard trajectories 1"
+contains deep/flights.csv "1,3,"
+expect 0 "$lifeguard" simulate mass-spring --tasks 2 --trajectories 2 --steps 3 --record flights.jsonl
+contains flights-0.jsonl '"machine":"mass-spring 0"'
+contains flights-1.jsonl '"end":"finished"'
 ln -s target.html link.html
 expect 0 "$lifeguard" report a.run -o link.html
 [[ -L link.html ]] || fail "the link is gone"

@@ -17,6 +17,7 @@
 #include "lifeguard/regret/ledger.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/projection_problem.hpp"
+#include "lifeguard/runs/recording_file.hpp"
 
 namespace lifeguard::fuzz_corpus_test {
 
@@ -55,6 +56,13 @@ TEST(FuzzCorpus, ProblemsAreValid) {
     for (const SafeSet& set : problem.safe_sets) curved = curved || !set.inequalities().empty();
   }
   EXPECT_TRUE(curved);
+}
+
+TEST(FuzzCorpus, RecordingsAreValid) {
+  for (const Input& input : corpus("recording")) {
+    EXPECT_NO_THROW(read_recording(input.text, recording_format(input.name), input.name))
+        << input.name;
+  }
 }
 
 TEST(FuzzCorpus, LearnerStatesAreReadToTheirEnd) {
