@@ -17,12 +17,16 @@
 #include <thread>
 
 #include "cli/exit_codes.hpp"
+#include "cli/fleet_desk.hpp"
+#include "cli/openapi.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/page.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/stop.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/fleet_run.hpp"
+#include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/run_file.hpp"
 
 namespace lifeguard {
@@ -31,8 +35,13 @@ namespace {
 constexpr int kThreads = 32;
 constexpr std::size_t kShortestToken = 16;
 
+/// What a robot may send at once, and what anybody else may.
+constexpr std::size_t kMostRobotBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostBytes = std::size_t{64} << 10;
+
 struct ServeArguments {
   std::string path = ".";
+  bool robots = false;
   std::string address = "127.0.0.1";
   int port = 8321;
   std::optional<std::string> token;
@@ -87,12 +96,15 @@ std::string host_of(const httplib::Request& request) {
 }
 
 /// What is wrong with a request before anybody looks at its path.
-httplib::Server::HandlerResponse admit(const std::string& token, const httplib::Request& request,
+httplib::Server::HandlerResponse admit(const std::string& token, bool robots,
+                                       const httplib::Request& request,
                                        httplib::Response& response) {
   using enum httplib::Server::HandlerResponse;
-  if (request.method != "GET" && request.method != "HEAD") {
-    response.set_header("Allow", "GET, HEAD");
-    refuse(response, 405, "only GET and HEAD");
+  const bool from_robot = robots && request.path == "/api/observations";
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (from_robot ? request.method != "POST" : !reads) {
+    response.set_header("Allow", from_robot ? "POST" : "GET, HEAD");
+    refuse(response, 405, from_robot ? "only POST" : "only GET and HEAD");
     return Handled;
   }
   if (!token.empty() && !same_token(token, given_token(request))) {
@@ -138,7 +150,80 @@ void answer_report(RunFolder& folder, const httplib::Request& request,
   }
 }
 
-void add_routes(httplib::Server& server, RunFolder& folder, const std::string& token) {
+void send_json(httplib::Response& response, const nlohmann::ordered_json& json, int status = 200) {
+  response.status = status;
+  response.set_content(
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+      "application/json");
+}
+
+void send_refusal(httplib::Response& response, const InvalidInput& error, int status) {
+  send_json(response,
+            {{"field", error.field()}, {"value", printable(error.value())}, {"rule", error.rule()}},
+            status);
+}
+
+/// Runs `action` for a robot and answers with what comes of it.
+template <class Action>
+void answer_robot(httplib::Response& response, const Action& action) {
+  try {
+    send_json(response, action());
+  } catch (const UnknownMachine& error) {
+    send_refusal(response, error, 404);
+  } catch (const TakenId& error) {
+    send_refusal(response, error, 409);
+  } catch (const BadName& error) {
+    send_refusal(response, error, 400);
+  } catch (const InvalidInput& error) {
+    send_refusal(response, error, 422);
+  } catch (const RunFileError& error) {
+    say("lifeguard: {}", error.what());
+    response.set_header("Retry-After", "1");
+    refuse(response, 503, "the run file cannot be read or written; try again");
+  } catch (const OutputError& error) {
+    say("lifeguard: {}", error.what());
+    response.set_header("Retry-After", "1");
+    refuse(response, 503, "the run file cannot be read or written; try again");
+  }
+}
+
+void take_observation(FleetDesk& desk, const httplib::Request& request,
+                      httplib::Response& response) {
+  std::string type = request.get_header_value("Content-Type");
+  type = type.substr(0, type.find(';'));
+  const bool json = type == "application/x-ndjson" || type == "application/jsonl";
+  if (!json && type != "text/csv") {
+    return send_json(response,
+                     {{"field", "Content-Type"},
+                      {"value", printable(type)},
+                      {"rule", "must be application/x-ndjson or text/csv"}},
+                     415);
+  }
+  answer_robot(response, [&] {
+    return desk.observe(request.get_param_value("machine"), request.get_param_value("id"),
+                        request.body, json ? RecordingFormat::json_lines : RecordingFormat::csv,
+                        request.remote_addr);
+  });
+}
+
+void add_robot_routes(httplib::Server& server, FleetDesk& desk) {
+  server.Get("/api/machines", [&desk](const httplib::Request&, httplib::Response& response) {
+    answer_robot(response, [&] { return desk.machines(); });
+  });
+  server.Get("/api/policy", [&desk](const httplib::Request& request, httplib::Response& response) {
+    answer_robot(response, [&] { return desk.policy(request.get_param_value("machine")); });
+  });
+  server.Post("/api/observations",
+              [&desk](const httplib::Request& request, httplib::Response& response) {
+                take_observation(desk, request, response);
+              });
+  server.Get("/api/openapi.json", [](const httplib::Request&, httplib::Response& response) {
+    send_json(response, openapi_description());
+  });
+}
+
+void add_routes(httplib::Server& server, RunFolder& folder, const std::string& token,
+                FleetDesk* desk) {
   const auto page =
       std::make_shared<const std::string>(page_with({{"live", {{"name", folder.name()}}}}));
   server.set_default_headers({{"Cache-Control", "no-store"},
@@ -146,7 +231,10 @@ void add_routes(httplib::Server& server, RunFolder& folder, const std::string& t
                               {"X-Frame-Options", "DENY"},
                               {"Referrer-Policy", "no-referrer"}});
   server.set_pre_routing_handler(
-      [token](const auto& request, auto& response) { return admit(token, request, response); });
+      [token, robots = desk != nullptr](const auto& request, auto& response) {
+        return admit(token, robots, request, response);
+      });
+  if (desk != nullptr) add_robot_routes(server, *desk);
   server.Get("/", [page](const httplib::Request&, httplib::Response& response) {
     send(response, page, "text/html; charset=utf-8");
   });
@@ -170,11 +258,20 @@ void serve(const ServeArguments& arguments) {
           "needs --token: others could read the runs");
   require(!arguments.token || arguments.token->size() >= kShortestToken, "--token", "(secret)",
           fmt::format("must have at least {} characters", kShortestToken));
+  const bool fleet = std::filesystem::path(arguments.path).extension() == ".toml";
+  require(!arguments.robots || fleet, "--robots", arguments.path,
+          "needs a fleet: name its TOML file");
+  require(!arguments.robots || arguments.token, "--robots", "without --token",
+          "needs --token: whoever has it can teach the fleet");
   // To be stopped is how it ends, and there is nothing to go on with.
   when_stopped(kDone, [] { return std::string(); });
-  RunFolder folder(arguments.path);
+  const std::filesystem::path runs =
+      fleet ? FleetRun::default_run_file(arguments.path) : std::filesystem::path(arguments.path);
+  std::optional<FleetDesk> desk;
+  if (arguments.robots) desk.emplace(arguments.path, runs);
+  RunFolder folder(runs);
   // Looking on must not slow what is looked at: a run on the same cores goes first.
-  if (setpriority(PRIO_PROCESS, 0, 10) != 0) say("lifeguard: priority not lowered");
+  if (!desk && setpriority(PRIO_PROCESS, 0, 10) != 0) say("lifeguard: priority not lowered");
   httplib::Server server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   // A connection that idles must not keep a thread from others.
@@ -186,7 +283,8 @@ void serve(const ServeArguments& arguments) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
-  add_routes(server, folder, arguments.token.value_or(""));
+  server.set_payload_max_length(desk ? kMostRobotBytes : kMostBytes);
+  add_routes(server, folder, arguments.token.value_or(""), desk ? &*desk : nullptr);
 
   int port = arguments.port;
   if (port == 0) {
@@ -226,8 +324,11 @@ void add_serve_command(CLI::App& app) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* command =
       app.add_subcommand("serve", "Show runs in the browser while they go on; Ctrl-C ends");
-  add_path(*command, "path", arguments->path, "a run file, or a folder of them")
+  add_path(*command, "path", arguments->path,
+           "a run file, a folder of them, or the TOML file of a fleet")
       ->capture_default_str();
+  command->add_flag("--robots", arguments->robots,
+                    "machines of the fleet may ask what to play and tell what happened");
   add_number(*command, "--port", arguments->port, 0, 65535, "0 takes any that is free");
   command->add_option("--address", arguments->address, "any but this computer's own needs a token")
       ->capture_default_str();

@@ -357,10 +357,13 @@ void FleetRun::take_changes(const LongWork& work) {
 
 int FleetRun::active_place(const std::string& machine) const {
   const auto found = places_.find(machine);
-  require(found != places_.end(), "machine", machine,
-          fmt::format("must be one of: {}", fmt::join(active_machines(), ", ")));
-  require(!description_.machines[static_cast<std::size_t>(found->second)].retired, "machine",
-          machine, "is retired");
+  if (found == places_.end()) {
+    throw UnknownMachine("machine", machine,
+                         fmt::format("must be one of: {}", fmt::join(active_machines(), ", ")));
+  }
+  if (description_.machines[static_cast<std::size_t>(found->second)].retired) {
+    throw UnknownMachine("machine", machine, "is retired");
+  }
   return found->second;
 }
 
@@ -424,11 +427,19 @@ const StoredIssue& FleetRun::issue_for(int task, const Recording& recording) con
 ObservedRound FleetRun::observe(const std::string& machine, const Recording& recording,
                                 const ObservationOrigin& origin) {
   const int t = active_place(machine);
+  for (const std::string& text : {origin.id, origin.source}) {
+    for (const char c : text) {
+      require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "id", text,
+              "must be one line of plain text");
+    }
+  }
   if (const auto earlier = observations_.find(origin.id);
       !origin.id.empty() && earlier != observations_.end()) {
-    require(
-        earlier->second.digest == origin.digest, "id", origin.id,
-        fmt::format("is that of other trajectories, which were round {}", earlier->second.round));
+    if (earlier->second.digest != origin.digest) {
+      throw TakenId(
+          "id", origin.id,
+          fmt::format("is that of other trajectories, which were round {}", earlier->second.round));
+    }
     const RunReader reader(path_);
     return {reader.rounds(earlier->second.round).front(), earlier->second, true};
   }

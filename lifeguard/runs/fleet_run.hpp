@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lifeguard/core/check.hpp"
 #include "lifeguard/core/stop.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/policy_export.hpp"
@@ -18,6 +19,18 @@
 #include "lifeguard/trajectories/recording.hpp"
 
 namespace lifeguard {
+
+/// A machine that the fleet does not have, or that is retired.
+class UnknownMachine : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
+/// An id that other trajectories came under before.
+class TakenId : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
 
 /// What came with trajectories from outside.
 struct ObservationOrigin {

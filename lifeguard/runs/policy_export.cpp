@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/clipped_noise.hpp"
 #include "lifeguard/runs/closed_loop_json.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
@@ -73,6 +75,7 @@ ExportedPolicy export_policy(const PolicyOrigin& origin, const Task& task, const
       exported.own_features ? Eigen::VectorXd::Zero(task.inputs()).eval() : task.settings.goal;
   exported.action_low = task.settings.action_low;
   exported.action_high = task.settings.action_high;
+  exported.dt_seconds = task.settings.dt_seconds;
   exported.sigma = policy.sigma();
   exported.noise_limit = task.settings.noise_limit;
   // The last look at the very numbers that leave.
@@ -109,7 +112,11 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   // An infinite limit or margin is written as null.
   json["action_low"] = list(p.action_low);
   json["action_high"] = list(p.action_high);
+  json["dt_seconds"] = p.dt_seconds;
   json["sigma"] = p.sigma;
+  // What to draw from before it is clipped at ± noise_limit, so that sigma is what is played.
+  json["noise_scale"] =
+      std::isfinite(p.noise_limit) ? clipped_noise_scale(p.sigma, p.noise_limit) : p.sigma;
   json["noise_limit"] = p.noise_limit;
   json["worst_row"] = p.worst_row;
   json["margin"] = p.margin;

@@ -33,6 +33,7 @@ struct ExportedPolicy {
   Eigen::VectorXd goal;
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
+  double dt_seconds = 0;  // how long an action is held
   double sigma = 0;
   double noise_limit = kInfinity;  // the exploration noise is clipped at ± this
   std::string fingerprint;         // of a policy that was handed out to a machine

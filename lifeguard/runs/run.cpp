@@ -296,7 +296,13 @@ std::string Run::state() const {
   writer.field("true_regret", true_regret_);
   writer.field("last_gap", last_gap_);
   writer.field("last_gap_round", last_gap_round_);
-  if (observed_) writer.field("observed_costs", observed_costs_);
+  if (observed_) {
+    const Eigen::VectorXd known =
+        observed_costs_.array().isNaN().select(0.0, Eigen::ArrayXd::Ones(observed_costs_.size()));
+    writer.field("observed", known);
+    writer.field("observed_costs",
+                 Eigen::VectorXd(observed_costs_.array().isNaN().select(0.0, observed_costs_)));
+  }
   if (ledger_) ledger_->save(out);
   learner_->write_state(out);
   return out.str();
@@ -311,8 +317,12 @@ void Run::restore(const std::string& state) {
   reader.field("last_gap", last_gap_);
   reader.field("last_gap_round", last_gap_round_);
   if (observed_) {
+    Eigen::VectorXd known;
+    reader.field("observed", known);
     reader.field("observed_costs", observed_costs_);
+    require_size("observed", known.size(), config_.tasks);
     require_size("observed_costs", observed_costs_.size(), config_.tasks);
+    observed_costs_ = (known.array() == 0).select(kNaN, observed_costs_);
   }
   if (ledger_) ledger_ = RegretLedger::load(in);
   if (ledger_) require_size("saved regret (tasks)", ledger_->tasks(), config_.tasks);
@@ -411,8 +421,8 @@ RunStatus resume_run(const std::filesystem::path& path, const RunOptions& option
       return RunStatus::finished;
     }
     if (header.observed) {
-      throw RunFileError(
-          fmt::format("{} learns from outside: `lifeguard observe` goes on with it", path.string()));
+      throw RunFileError(fmt::format("{} learns from outside: `lifeguard observe` goes on with it",
+                                     path.string()));
     }
     if (header.lifeguard_version != kVersion) {
       throw RunFileError(fmt::format(

@@ -199,10 +199,9 @@ const Table<StoredObservation>& table_of() {
   using O = StoredObservation;
   static const Table<O> table{
       "observations",
-      {column("round", Fit::positive, &O::round), column("id", Fit::one_line, &O::id),
-       column("issue", Fit::not_negative, &O::issue), column("source", Fit::one_line, &O::source),
-       column("digest", Fit::one_line, &O::digest),
-       column("trajectories", Fit::size, &O::trajectories),
+      {column("round", Fit::positive, &O::round), column("id", Fit::any, &O::id),
+       column("issue", Fit::not_negative, &O::issue), column("source", Fit::any, &O::source),
+       column("digest", Fit::any, &O::digest), column("trajectories", Fit::size, &O::trajectories),
        column("cut_short", Fit::not_negative, &O::cut_short)},
       5};
   return table;

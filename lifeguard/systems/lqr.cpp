@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/systems/described_system.hpp"
 
 namespace lifeguard {
 
@@ -128,6 +129,7 @@ Eigen::MatrixXd lqr_policy_gains(const Task& task, const Features& features) {
 }
 
 std::optional<Eigen::MatrixXd> find_lqr_policy_gains(const Task& task, const Features& features) {
+  if (!can_simulate(task.system)) return std::nullopt;
   LqrOutcome outcome = policy_gains(task, features);
   if (outcome.problem) return std::nullopt;
   return std::move(outcome.gains);

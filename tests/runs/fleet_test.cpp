@@ -78,10 +78,10 @@ settings.sigma = 0.2
 
 TEST(FleetFiles, MistakesAreFoundWithTheirPlace) {
   const std::string fleet = small_fleet_text();
-  EXPECT_THAT(refusal(fleet + "[[machine]]\n"), HasSubstr("fleet.toml:18: machine[2].name"));
+  EXPECT_THAT(refusal(fleet + "[[machine]]\n"), HasSubstr("fleet.toml:16: machine[2].name"));
   EXPECT_THAT(refusal(fleet + "[[machine]]\nname = \"a\"\n"), HasSubstr("must not appear twice"));
   EXPECT_THAT(refusal(fleet + "[[machine]]\nname = \"c\"\ncolour = 1\n"),
-              HasSubstr("fleet.toml:20: machine[2].colour"));
+              HasSubstr("fleet.toml:18: machine[2].colour"));
   EXPECT_THAT(refusal(fleet + "[[machine]]\nname = \"c\"\nparameters = { mass = 1 }\n"),
               HasSubstr("the parameters are"));
   EXPECT_THAT(
@@ -143,10 +143,11 @@ TEST(FleetFiles, ExternalMachinesCannotBeSimulatedAndSaySo) {
 }
 
 TEST(FleetFiles, RetiredMachinesAreNotPlayed) {
-  const ExperimentConfig config = small_fleet("retired = true\n[[machine]]\nname = \"c\"\n");
-  // "retired" belongs to b, the table that it follows.
-  ASSERT_TRUE(config.machines[1].retired);
-  for (long round = 1; round <= 6; ++round) EXPECT_NE(scheduled_task(config, round), 1);
+  const ExperimentConfig config =
+      small_fleet("[[machine]]\nname = \"c\"\nretired = true\n[[machine]]\nname = \"d\"\n");
+  ASSERT_TRUE(config.machines[2].retired);
+  for (long round = 1; round <= 6; ++round) EXPECT_NE(scheduled_task(config, round), 2);
+  EXPECT_EQ(scheduled_task(config, 3), 3);
 }
 
 TEST_F(Fleets, AFleetIsPlayedCheckedAndReplayedAsAnyExperiment) {
@@ -317,9 +318,9 @@ TEST_F(Fleets, NewLimitsHoldFromTheNextPolicyOn) {
   const ExperimentConfig wide = small_fleet("", "0.9");
   {
     FleetRun fleet(wide, path("fleet.run"));
-    for (std::uint64_t i = 1; i <= 20; ++i) fly_round(fleet, wide, i % 2 == 1 ? "a" : "b", i);
+    for (std::uint64_t i = 1; i <= 20; ++i) fly_round(fleet, wide, i % 2 == 1 ? "a" : "b", i, 60);
   }
-  const ExperimentConfig tight = small_fleet("", "0.1");
+  const ExperimentConfig tight = small_fleet("", "0.005");
   const DrawnTasks drawn = draw_tasks(tight, {}, lifeguard::Machines::as_known);
   const RunView before(path("fleet.run"));
   EXPECT_FALSE(obeys_exactly(drawn.safe_sets[0], before.policies.col(0)));
@@ -337,7 +338,7 @@ TEST_F(Fleets, ARefusedChangeLeavesTheFileAsItWas) {
   const std::string before = results_of(path("fleet.run"));
   const ExperimentConfig impossible = small_fleet(
       std::string(kThirdMachine) +
-          "[machine.safe_set.half_space]\nname = \"none\"\nnormal = [0, 0]\nlimit = -1\n",
+          "[machine.safe_set.half_space]\nname = \"none\"\nnormal = [1, 0]\nlimit = -1e6\n",
       "0.45");
   EXPECT_THROW(FleetRun(impossible, path("fleet.run")), InvalidInput);
   const ExperimentConfig other_learner =

@@ -205,7 +205,8 @@ TEST_F(RecordingFile, CsvRefusesWithLineAndColumn) {
   refused(kTitle + "trajectory,step,step\n", "f.csv, line 2, column 3", "\"step\"", "twice");
   refused(kTitle + "trajectory,step,state: x,action: u\n", "f.csv, line 2",
           "the names of the columns", "must have \"end\"");
-  refused(kTitle + "trajectory,step,state: x,end\n", "f.csv, line 2: actions", "none", "at least 1");
+  refused(kTitle + "trajectory,step,state: x,end\n", "f.csv, line 2: actions", "none",
+          "at least 1");
   refused(kTitle + "trajectory,step,time [s],state: x,action: u,end\n", "f.csv, line 2", "time [s]",
           "# dt");
   const std::string row = "f.csv, line 4, column ";

@@ -489,7 +489,7 @@ TEST_F(DamagedFleets, DeletedRowsAreFound) {
 TEST_F(DamagedFleets, NoFleetGoesOnFromADamagedState) {
   for (const char* sql :
        {"UPDATE checkpoint SET state = replace(state, '1', '2')", "DELETE FROM machines",
-        "UPDATE tasks SET sigma = 0.5", "DELETE FROM checkpoint", "UPDATE policies SET task = 7"}) {
+        "UPDATE tasks SET sigma = 0.5", "DELETE FROM checkpoint", "DELETE FROM policies"}) {
     EXPECT_THROW(FleetRun(small_fleet(), changed("fleet.run", sql)), RunFileError) << sql;
   }
 }

@@ -56,11 +56,11 @@ inline Recording flown(const Task& task, const ExportedPolicy& policy, std::uint
 
 /// One round of a machine of the fleet, with the machine as it is described.
 inline ObservedRound fly_round(FleetRun& fleet, const ExperimentConfig& config,
-                               const std::string& name, std::uint64_t seed) {
+                               const std::string& name, std::uint64_t seed, int trajectories = 12) {
   for (const Machine& machine : config.machines) {
     if (machine.task.name != name) continue;
     const ExportedPolicy policy = fleet.policy(name);
-    return fleet.observe(name, flown(machine.task, policy, seed, config.steps),
+    return fleet.observe(name, flown(machine.task, policy, seed, config.steps, trajectories),
                          {"flight " + std::to_string(seed), "test.csv", std::to_string(seed)});
   }
   return {};
