@@ -7,3 +7,10 @@
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
+
+// Without optimisation the code that GCC 12 makes of the wider targets crashes where a function
+// that is not inlined takes a vector: then there is only the target of the whole file.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && \
+    !defined(HWY_COMPILE_ONLY_STATIC)
+#define HWY_COMPILE_ONLY_STATIC
+#endif

@@ -8,7 +8,7 @@
 
 int main() {
   const lifeguard::Task task = lifeguard::make_task("tank", lifeguard::make_custom_system(Tank{}));
-  const lifeguard::GaussianPolicy policy(Eigen::MatrixXd::Constant(1, 1, 1.5), 0.5);
+  const lifeguard::GaussianPolicy policy(Eigen::MatrixXd::Constant(1, 1, 0.9), 0.5);
   const lifeguard::Trajectories batch = lifeguard::rollout(task, policy, {.trajectories = 99});
   for (int i = 0; i < batch.count(); ++i) {
     for (int m = 0; m + 1 < batch.length(i); ++m) {
