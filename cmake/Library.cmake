@@ -1,7 +1,8 @@
 # Where the time of a round goes: as fast as compilers make it. A precompiled header is for one level
 # of optimisation.
 set_source_files_properties(
-  lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
+  lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
+  lifeguard/base_learners/batch_kernels.cpp
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 
 # lifeguard_add_library(NAME FOLDERS ... [FILES ...] PUBLIC ... PRIVATE ...) makes lifeguard_NAME,
@@ -32,8 +33,8 @@ function(lifeguard_add_library name)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   # These are compiled once for each SIMD target, or include C headers full of macros.
   set_source_files_properties(
-    lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-    lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
+    lifeguard/base_learners/batch_kernels.cpp lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_precompile_headers(${target} PRIVATE <Eigen/Dense> <fmt/format.h>)
   lifeguard_enable_warnings(${target})
 endfunction()

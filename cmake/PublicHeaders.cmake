@@ -29,3 +29,13 @@ set(lifeguard_public_headers
     trajectories/recording.hpp
     trajectories/rollout.hpp
     trajectories/trajectories.hpp)
+# These too, for programs that compile equations of their own: trajectories/compile_system.hpp leads
+# to them, and they need Highway.
+set(lifeguard_equation_headers
+    core/lane_math.hpp
+    core/philox.hpp
+    core/simd_targets.hpp
+    trajectories/chunk_simulator.hpp
+    trajectories/compile_system.hpp
+    trajectories/equations.hpp
+    trajectories/rollout_job.hpp)

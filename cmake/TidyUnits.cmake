@@ -24,8 +24,10 @@ endfunction()
 
 # These want a translation unit of their own: compiled once for each SIMD target, or headers of
 # macros that others do not survive.
-set(alone lifeguard/trajectories/kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-          lifeguard/safety/solve/csdp.cpp cli/serve.cpp)
+set(alone lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
+          lifeguard/base_learners/batch_kernels.cpp lifeguard/safety/solve/csdp.cpp cli/serve.cpp
+          examples/own_command.cpp bench/own_systems.cpp tests/support/fast_pendulum.cpp
+          tests/support/own_cart_pole.cpp tests/support/own_faulty.cpp)
 list(TRANSFORM alone PREPEND ${PROJECT_SOURCE_DIR}/)
 
 # lifeguard_tidy_units(NAME SIZE PATTERN...) makes units of SIZE files each of those that match.

@@ -43,7 +43,35 @@ struct Lanes {
   friend HWY_INLINE Lanes operator-(Lanes a, Lanes b) { return Lanes(hn::Sub(a.v, b.v)); }
   friend HWY_INLINE Lanes operator*(Lanes a, Lanes b) { return Lanes(hn::Mul(a.v, b.v)); }
   friend HWY_INLINE Lanes operator/(Lanes a, Lanes b) { return Lanes(hn::Div(a.v, b.v)); }
+  friend HWY_INLINE Lanes operator-(Lanes a) { return Lanes(hn::Neg(a.v)); }
+  HWY_INLINE Lanes& operator+=(Lanes b) { return *this = *this + b; }
+  HWY_INLINE Lanes& operator-=(Lanes b) { return *this = *this - b; }
+  HWY_INLINE Lanes& operator*=(Lanes b) { return *this = *this * b; }
+  HWY_INLINE Lanes& operator/=(Lanes b) { return *this = *this / b; }
 };
+
+/// What a comparison of vectors gives: a yes or no for each lane, as a bool is for a double.
+/// Combine them by & and |, which bool has too, and ask them by select().
+struct LaneCondition {
+  hn::Mask<DoubleTag> m;
+
+  friend HWY_INLINE LaneCondition operator&(LaneCondition a, LaneCondition b) {
+    return {hn::And(a.m, b.m)};
+  }
+  friend HWY_INLINE LaneCondition operator|(LaneCondition a, LaneCondition b) {
+    return {hn::Or(a.m, b.m)};
+  }
+};
+HWY_INLINE LaneCondition operator<(Lanes a, Lanes b) { return {hn::Lt(a.v, b.v)}; }
+HWY_INLINE LaneCondition operator<=(Lanes a, Lanes b) { return {hn::Le(a.v, b.v)}; }
+HWY_INLINE LaneCondition operator>(Lanes a, Lanes b) { return {hn::Gt(a.v, b.v)}; }
+HWY_INLINE LaneCondition operator>=(Lanes a, Lanes b) { return {hn::Ge(a.v, b.v)}; }
+
+/// a where the condition holds, else b. Both are computed.
+HWY_INLINE Lanes select(LaneCondition condition, Lanes a, Lanes b) {
+  return Lanes(hn::IfThenElse(condition.m, a.v, b.v));
+}
+HWY_INLINE double select(bool condition, double a, double b) { return condition ? a : b; }
 
 /// A vector kept in memory. Loads and stores are explicit, because a copy of a struct may be done
 /// in halves, which the next load of the whole has to wait for.
@@ -101,6 +129,10 @@ HWY_INLINE double magnitude(double a) { return std::fabs(a); }
 /// Rounds to the nearest integer, ties to even.
 HWY_INLINE Lanes nearest(Lanes a) { return Lanes(hn::Round(a.v)); }
 HWY_INLINE double nearest(double a) { return std::nearbyint(a); }
+
+/// Rounds down to an integer.
+HWY_INLINE Lanes rounded_down(Lanes a) { return Lanes(hn::Floor(a.v)); }
+HWY_INLINE double rounded_down(double a) { return std::floor(a); }
 
 /// Limits a to [low, high]; a NaN becomes low or high, whichever the processor prefers, so check
 /// for NaN before.
@@ -164,6 +196,21 @@ HWY_INLINE void sine_cosine(Real x, Real& sine, Real& cosine) {
   const Real quarters = nearest(turns);
   quarter_sine_cosine(turns - quarters, sine, cosine);
   turn_quarters(quarters, sine, cosine);
+}
+
+/// One of the two; where both are needed, or the other elsewhere in the same step, the compiler
+/// computes what they share once.
+template <class Real>
+HWY_INLINE Real sine(Real x) {
+  Real s, c;
+  sine_cosine(x, s, c);
+  return s;
+}
+template <class Real>
+HWY_INLINE Real cosine(Real x) {
+  Real s, c;
+  sine_cosine(x, s, c);
+  return c;
 }
 
 /// Splits a positive normal x = m 2^e with m in [1/√2, √2).

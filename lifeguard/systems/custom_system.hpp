@@ -17,6 +17,33 @@
 
 namespace lifeguard {
 
+/// A type with equations for doubles; see UserSystem.
+template <class S>
+concept SimpleSystem = requires(const S system, std::array<double, S::kStates> x,
+                                std::array<double, S::kActions> u) {
+  { system.step(x, u) } -> std::convertible_to<std::array<double, S::kStates>>;
+  { system.cost(x, u) } -> std::convertible_to<double>;
+};
+
+struct RolloutJob;  // a batch as the simulation kernels see it: trajectories/rollout_job.hpp
+
+/// Equations of motion that trajectories/compile_system.hpp has compiled: for one state of doubles,
+/// and for chunks of trajectories on the widest vectors that the processor has. `system` is the
+/// user's type.
+struct CompiledEquations {
+  void (*step)(const void* system, const double* x, const double* u, double* next);
+  double (*cost)(const void* system, const double* x, const double* u);
+  bool (*failed)(const void* system, const double* x);
+  void (*features)(const void* system, const double* x, double* out);
+  void (*simulate_chunk)(const void* system, const RolloutJob& job, int first);
+};
+
+/// A type with equations for any number type, compiled for vectors; see UserSystem.
+template <class S>
+concept CompiledSystem = requires {
+  { S::equations() } -> std::convertible_to<CompiledEquations>;
+};
+
 /// A user's own system is one small type like this one (examples/pendulum.hpp is a whole one):
 ///
 ///   struct Pendulum {
@@ -58,19 +85,33 @@ namespace lifeguard {
 ///     void validate() const;
 ///   };
 ///
+/// Its rollouts run at the speed of the built-in systems if the equations are written for a generic
+/// number type instead and compiled for vectors: then the type has no step(), cost(), features()
+/// and failed() but the one line
+///
+///     static lifeguard::CompiledEquations equations();
+///
+/// and the rest is said in trajectories/compile_system.hpp (examples/fast_pendulum.hpp).
+///
 /// All of it is const and without hidden state: `start` may draw from the given random numbers
 /// only, so a batch of trajectories stays a pure function of its seed. A type that can be compared
 /// with == makes tasks that can.
+// clang-format off
 template <class S>
-concept UserSystem = requires(const S system, const CounterRandom random,
-                              std::array<double, S::kStates> x, std::array<double, S::kActions> u) {
+concept UserSystem = (SimpleSystem<S> || CompiledSystem<S>) &&
+    requires(const S system, const CounterRandom random) {
   { system.start(random) } -> std::convertible_to<std::array<double, S::kStates>>;
-  { system.step(x, u) } -> std::convertible_to<std::array<double, S::kStates>>;
-  { system.cost(x, u) } -> std::convertible_to<double>;
+};
+// clang-format on
+
+/// Some trajectories out of several whose numbers stand side by side: number i of trajectory t is
+/// at [i * kWidth + t].
+struct SideBySide {
+  static constexpr int kWidth = 16;
+  std::span<const int> live;  // the trajectories that are meant
 };
 
-/// The same with its type forgotten, so that a Task can hold it. One virtual call a step: a
-/// user's own dynamics cost more than that.
+/// A user's system with its type forgotten, so that a Task can hold it.
 class CustomSystem {
  public:
   virtual ~CustomSystem() = default;
@@ -86,6 +127,14 @@ class CustomSystem {
   virtual double cost(std::span<const double> x, std::span<const double> u) const = 0;
   virtual bool failed(std::span<const double> x) const = 0;
   virtual void features(std::span<const double> x, std::span<double> out) const = 0;
+
+  /// The same for several trajectories: one virtual call for all of them.
+  virtual void step_all(SideBySide all, const double* u, double* x) const = 0;
+  virtual void cost_all(SideBySide all, const double* x, const double* u, double* cost) const = 0;
+  virtual void failed_all(SideBySide all, const double* x, bool* failed) const = 0;
+  virtual void features_all(SideBySide all, const double* x, double* out) const = 0;
+  /// Simulates a whole chunk with equations that are compiled for vectors; false if there are none.
+  virtual bool simulate_chunk(const RolloutJob& job, int first) const = 0;
 
   /// Names and units, parameters, and how it is drawn; the settings of its tasks; what holds a
   /// goal.
@@ -115,22 +164,41 @@ class CustomSystemOf final : public CustomSystem {
   }
   void step(std::span<const double> x, std::span<const double> u,
             std::span<double> next) const override {
-    write<S::kStates>(system_.step(read<S::kStates>(x), read<S::kActions>(u)), next);
+    write<S::kStates>(step_of(read<S::kStates>(x), read<S::kActions>(u)), next);
   }
   double cost(std::span<const double> x, std::span<const double> u) const override {
-    return system_.cost(read<S::kStates>(x), read<S::kActions>(u));
+    return cost_of(read<S::kStates>(x), read<S::kActions>(u));
   }
-  bool failed([[maybe_unused]] std::span<const double> x) const override {
-    if constexpr (requires { system_.failed(read<S::kStates>(x)); }) {
-      return system_.failed(read<S::kStates>(x));
+  bool failed(std::span<const double> x) const override { return failed_of(read<S::kStates>(x)); }
+  void features(std::span<const double> x, std::span<double> out) const override {
+    write<kOwnFeatures>(features_of(read<S::kStates>(x)), out);
+  }
+
+  void step_all(SideBySide all, const double* u, double* x) const override {
+    for (const int t : all.live) {
+      write_column<S::kStates>(step_of(column<S::kStates>(x, t), column<S::kActions>(u, t)), x, t);
+    }
+  }
+  void cost_all(SideBySide all, const double* x, const double* u, double* cost) const override {
+    for (const int t : all.live) {
+      cost[t] = cost_of(column<S::kStates>(x, t), column<S::kActions>(u, t));
+    }
+  }
+  void failed_all(SideBySide all, const double* x, bool* failed) const override {
+    for (const int t : all.live) failed[t] = failed_of(column<S::kStates>(x, t));
+  }
+  void features_all(SideBySide all, const double* x, double* out) const override {
+    for (const int t : all.live) {
+      write_column<kOwnFeatures>(features_of(column<S::kStates>(x, t)), out, t);
+    }
+  }
+  bool simulate_chunk([[maybe_unused]] const RolloutJob& job,
+                      [[maybe_unused]] int first) const override {
+    if constexpr (CompiledSystem<S>) {
+      S::equations().simulate_chunk(&system_, job, first);
+      return true;
     }
     return false;
-  }
-  void features([[maybe_unused]] std::span<const double> x,
-                [[maybe_unused]] std::span<double> out) const override {
-    if constexpr (kOwnFeatures > 0) {
-      write<kOwnFeatures>(system_.features(read<S::kStates>(x)), out);
-    }
   }
 
   SystemDescription describe() const override {
@@ -202,6 +270,57 @@ class CustomSystemOf final : public CustomSystem {
     }
   }();
 
+  using State = std::array<double, S::kStates>;
+  using Action = std::array<double, S::kActions>;
+
+  /// The equations in whichever form they are.
+  State step_of(const State& x, const Action& u) const {
+    if constexpr (CompiledSystem<S>) {
+      State next{};
+      S::equations().step(&system_, x.data(), u.data(), next.data());
+      return next;
+    } else {
+      return system_.step(x, u);
+    }
+  }
+  double cost_of(const State& x, const Action& u) const {
+    if constexpr (CompiledSystem<S>) {
+      return S::equations().cost(&system_, x.data(), u.data());
+    } else {
+      return system_.cost(x, u);
+    }
+  }
+  bool failed_of([[maybe_unused]] const State& x) const {
+    if constexpr (CompiledSystem<S>) {
+      return S::equations().failed(&system_, x.data());
+    } else if constexpr (requires { system_.failed(x); }) {
+      return system_.failed(x);
+    }
+    return false;
+  }
+  std::array<double, kOwnFeatures> features_of([[maybe_unused]] const State& x) const {
+    std::array<double, kOwnFeatures> out{};
+    if constexpr (kOwnFeatures > 0) {
+      if constexpr (CompiledSystem<S>) {
+        S::equations().features(&system_, x.data(), out.data());
+      } else {
+        out = system_.features(x);
+      }
+    }
+    return out;
+  }
+
+  /// The numbers of trajectory t.
+  template <int kSize>
+  static std::array<double, kSize> column(const double* all, int t) {
+    std::array<double, kSize> to{};
+    for (int i = 0; i < kSize; ++i) to[i] = all[i * SideBySide::kWidth + t];
+    return to;
+  }
+  template <int kSize>
+  static void write_column(const std::array<double, kSize>& from, double* all, int t) {
+    for (int i = 0; i < kSize; ++i) all[i * SideBySide::kWidth + t] = from[i];
+  }
   template <int kSize>
   static std::array<double, kSize> read(std::span<const double> from) {
     std::array<double, kSize> to{};

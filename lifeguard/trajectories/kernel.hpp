@@ -1,43 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "lifeguard/core/numbers.hpp"
-#include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
+#include "lifeguard/trajectories/rollout_job.hpp"
 
 namespace lifeguard {
 
-/// One batch as the simulation kernels see it: plain pointers, nothing to allocate or check. Output
-/// pointers may be null where a result is not wanted.
-struct RolloutJob {
-  const Task* task = nullptr;
-  Features features;
-  int feature_count = 0;
-  const double* gains = nullptr;   // actions × features, one action after the other
-  double sigma = 0;                // of the noise before it is clipped
-  double noise_limit = kInfinity;  // infinity: it is not clipped
-  std::uint64_t seed = 0;
-  std::uint64_t first_index = 0;
-  int count = 0;
-  int steps = 0;
-
-  std::size_t stride = 0;  // of the outputs below, see Trajectories
-  double* features_out = nullptr;
-  double* actions_out = nullptr;
-  double* costs_out = nullptr;
-  std::int32_t* lengths_out = nullptr;
-  double* total_costs_out = nullptr;     // Σ_m c_m of each trajectory
-  std::int32_t* diverged_out = nullptr;  // 1 for a trajectory whose state left the finite range
-};
-
-/// Trajectories that one call of a kernel simulates; parts of a batch start at multiples of it.
-inline constexpr int kKernelChunk = 16;
-
-/// Simulates trajectories [first, min(first + kKernelChunk, count)): of a built-in system with the
-/// widest vectors this processor has, of a custom system one at a time.
+/// Simulates trajectories [first, min(first + job.chunk, count)): of a built-in system, and of a
+/// user's own whose equations are compiled for them, on the widest vectors this processor has.
 void simulate_chunk(const RolloutJob& job, int first);
 
 /// The part of it for a custom system. Its vectors live on the stack, which limits their sizes.

@@ -18,9 +18,12 @@
 namespace lifeguard {
 namespace {
 
-int chunk_count(int trajectories) { return (trajectories + kKernelChunk - 1) / kKernelChunk; }
+int chunk_count(const RolloutJob& job) { return (job.count + job.chunk - 1) / job.chunk; }
 
-void simulate(const RolloutJob& job, int chunk) { simulate_chunk(job, chunk * kKernelChunk); }
+void simulate(const RolloutJob& job, int chunk) { simulate_chunk(job, chunk * job.chunk); }
+
+/// What is larger than this is out of a core's own caches before anybody reads it.
+constexpr std::size_t kCachedBytes = 4u << 20;
 
 /// Runs body(0) … body(count - 1) on so many threads; 0 means all cores.
 template <class Body>
@@ -94,6 +97,7 @@ RolloutJob make_job(const Task& task, const GaussianPolicy& policy, const Rollou
   job.first_index = settings.first_index;
   job.count = settings.trajectories;
   job.steps = settings.steps;
+  job.chunk = settings.trajectories < kLargeBatch ? kKernelChunk : kLargeKernelChunk;
   return job;
 }
 
@@ -107,6 +111,9 @@ RolloutJob make_storing_job(const Task& task, const GaussianPolicy& policy,
   job.features_out = out.feature_row(0, 0);
   job.actions_out = out.action_row(0, 0);
   job.costs_out = out.cost_row(0);
+  const auto numbers = static_cast<std::size_t>(job.feature_count + task.actions() + 1);
+  job.past_caches =
+      numbers * job.stride * static_cast<std::size_t>(job.steps) * sizeof(double) > kCachedBytes;
   job.lengths_out = out.lengths();
   job.diverged_out = out.diverged_flags();
   return job;
@@ -133,8 +140,7 @@ void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettin
   check(task, policy, settings);
   const RowMajorGains gains(policy.gains());
   const RolloutJob job = make_storing_job(task, policy, settings, gains, out);
-  for_each_index(chunk_count(settings.trajectories), settings.threads,
-                 [&](int chunk) { simulate(job, chunk); });
+  for_each_index(chunk_count(job), settings.threads, [&](int chunk) { simulate(job, chunk); });
 }
 
 Trajectories rollout(const Task& task, const GaussianPolicy& policy,
@@ -226,7 +232,7 @@ void rollout_all(std::span<const RolloutRequest> requests, int threads) {
     gains.emplace_back(request.policy->gains());
     jobs.push_back(make_storing_job(*request.task, *request.policy, request.settings, gains.back(),
                                     *request.out));
-    for (int chunk = 0; chunk < chunk_count(request.settings.trajectories); ++chunk) {
+    for (int chunk = 0; chunk < chunk_count(jobs.back()); ++chunk) {
       parts.push_back({r, chunk});
     }
   }
@@ -245,8 +251,7 @@ Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
   job.total_costs_out = costs.data();
   job.lengths_out = lengths.data();
   job.diverged_out = diverged.data();
-  for_each_index(chunk_count(settings.trajectories), settings.threads,
-                 [&](int chunk) { simulate(job, chunk); });
+  for_each_index(chunk_count(job), settings.threads, [&](int chunk) { simulate(job, chunk); });
   Evaluation result;
   double sum = 0;
   for (int i = 0; i < settings.trajectories; ++i) {

@@ -14,7 +14,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/install)
-foreach(consumer learner everything)
+foreach(consumer learner equations everything)
   run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/${consumer} -B ${WORK_DIR}/${consumer} -G Ninja
       -DCMAKE_PREFIX_PATH=${WORK_DIR}/install -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
   run(${CMAKE_COMMAND} --build ${WORK_DIR}/${consumer})
