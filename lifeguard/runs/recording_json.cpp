@@ -171,13 +171,20 @@ class RecordingJsonReader {
     require_list(path, list);
     Eigen::MatrixXd values(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(list.size()));
     for (std::size_t m = 0; m < list.size(); ++m) {
-      const std::string place = fmt::format("{}[{}]", path, m);
-      require_list(place, list[m]);
-      require(list[m].size() == rows, place, fmt::format("{} numbers", list[m].size()),
-              fmt::format("must have {}, one for each of the {}", rows, path));
+      const Json& step = list[m];
+      // Texts for messages cost more than the numbers: they are made when there is something to
+      // say.
+      const auto place = [&] { return fmt::format("{}[{}]", path, m); };
+      if (!step.is_array()) require_list(place(), step);
+      if (step.size() != rows) {
+        throw InvalidInput(place(), fmt::format("{} numbers", step.size()),
+                           fmt::format("must have {}, one for each of the {}", rows, path));
+      }
       for (std::size_t s = 0; s < rows; ++s) {
+        const Json& value = step[s];
         values(static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(m)) =
-            number_of(fmt::format("{}[{}]", place, s), list[m][s]);
+            value.is_number() ? value.get<double>()
+                              : number_of(fmt::format("{}[{}]", place(), s), value);
       }
     }
     return values;

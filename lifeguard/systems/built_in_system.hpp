@@ -25,7 +25,8 @@ consteval bool signals_are_named(const std::array<SignalName, kSize>& signals) {
   return true;
 }
 
-/// Whether the positions and their velocities are the whole state, each entry once.
+/// Whether the positions and their velocities are the whole state, each entry once. The velocity of
+/// a position is what its acceleration changes, be it the position's rate or not (dynamics.hpp).
 template <class S>
 consteval bool positions_and_velocities_are_the_state() {
   std::array<int, S::kStates> seen{};
@@ -55,8 +56,13 @@ concept BuiltInSystem = std::regular<S> && std::convertible_to<S, System> && Has
   requires std::same_as<decltype(S::kActionNames), const std::array<SignalName, S::kActions>>;
   { S::default_settings() } -> std::same_as<TaskSettings>;
   { S::families() } -> std::same_as<std::vector<Family>>;  // the first has the name kName
-  // In continuous time, in deviations from the goal and from the action that holds it.
-  { system.linearise() } -> std::same_as<LinearModel>;
+  // In continuous time, in deviations from the goal and from the action that holds it: the same at
+  // every goal, or not.
+  requires requires {
+    { system.linearise() } -> std::same_as<LinearModel>;
+  } || requires {
+    { system.linearise(goal) } -> std::same_as<LinearModel>;
+  };
   { system.equilibrium_action(goal) } -> std::convertible_to<Eigen::VectorXd>;
   // All that the machine may do in one step.
   { system.inclusion(task, inclusion) } -> std::same_as<UncertainPlant>;

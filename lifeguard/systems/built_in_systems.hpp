@@ -5,6 +5,11 @@
 #include "lifeguard/systems/mass_spring.hpp"
 #include "lifeguard/systems/quadrotor.hpp"
 
+// These are made of the ones before.
+#include "lifeguard/systems/rigid_quadrotor.hpp"
+
+#include "lifeguard/systems/flying_quadrotor.hpp"
+
 #ifndef LIFEGUARD_SYSTEMS_BUILT_IN_SYSTEMS_HPP
 #define LIFEGUARD_SYSTEMS_BUILT_IN_SYSTEMS_HPP
 
@@ -17,7 +22,7 @@
 namespace lifeguard {
 
 /// All of them, in the order in which they are listed everywhere.
-using BuiltInSystems = SystemList<MassSpring, CartPole, Quadrotor>;
+using BuiltInSystems = SystemList<MassSpring, CartPole, Quadrotor, RigidQuadrotor, FlyingQuadrotor>;
 
 /// One of them, or a user's own.
 using SystemVariant = BuiltInSystems::As<std::variant, CustomSystemPointer>;

@@ -18,8 +18,10 @@ namespace lifeguard {
 namespace HWY_NAMESPACE {
 
 /// Dynamics<S> is made from the parameters of the system S and holds the constants of its equations
-/// of motion; accelerations(x, u, out) are those of the positions S::kPositions. Each system's file
-/// ends with its specialisation.
+/// of motion; accelerations(x, u, out) are the derivatives of the velocities S::kVelocities. Those
+/// of the positions S::kPositions are the velocities themselves, or rates(x, out) if the
+/// specialisation has it: Euler's angles do not change at the rates about the body's axes. Each
+/// system's file ends with its specialisation.
 template <class S>
 struct Dynamics;
 
@@ -38,14 +40,49 @@ namespace HWY_NAMESPACE {
 template <class S>
 constexpr int kPositionCount = static_cast<int>(S::kPositions.size());
 
+/// Whether positions change at other rates than the velocities.
+template <class S, class Real>
+constexpr bool kHasRates = requires(const Dynamics<S>& dynamics, const Real* x, Real* out) {
+  dynamics.rates(x, out);
+};
+
 /// dx/dt.
 template <class S, class Real>
 HWY_INLINE void derivative(const Dynamics<S>& dynamics, const Real* x, const Real* u, Real* out) {
   Real acceleration[kPositionCount<S>];
   dynamics.accelerations(x, u, acceleration);
+  if constexpr (kHasRates<S, Real>) {
+    Real rate[kPositionCount<S>];
+    dynamics.rates(x, rate);
+    for (int i = 0; i < kPositionCount<S>; ++i) {
+      out[S::kPositions[i]] = rate[i];
+      out[S::kVelocities[i]] = acceleration[i];
+    }
+    return;
+  }
   for (int i = 0; i < kPositionCount<S>; ++i) {
     out[S::kPositions[i]] = x[S::kVelocities[i]];
     out[S::kVelocities[i]] = acceleration[i];
+  }
+}
+
+/// One step of Euler's methods where positions have rates of their own. The semi-implicit form
+/// takes these at the old positions and the new velocities.
+template <class S, class Real>
+HWY_INLINE void euler_step_with_rates(const Dynamics<S>& dynamics, Integrator integrator, double dt,
+                                      const Real* u, Real* x) {
+  Real acceleration[kPositionCount<S>], rate[kPositionCount<S>];
+  dynamics.accelerations(x, u, acceleration);
+  const bool explicit_euler = integrator == Integrator::explicit_euler;
+  if (explicit_euler) dynamics.rates(x, rate);
+  for (int i = 0; i < kPositionCount<S>; ++i) {
+    Real& velocity = x[S::kVelocities[i]];
+    velocity = multiply_add(Real(dt), acceleration[i], velocity);
+  }
+  if (!explicit_euler) dynamics.rates(x, rate);
+  for (int i = 0; i < kPositionCount<S>; ++i) {
+    Real& position = x[S::kPositions[i]];
+    position = multiply_add(Real(dt), rate[i], position);
   }
 }
 
@@ -66,6 +103,10 @@ HWY_INLINE void integrate(const Dynamics<S>& dynamics, Integrator integrator, do
       for (int i = 0; i < kStates; ++i) sum[i] = multiply_add(Real(kWeight[n]), slope[i], sum[i]);
     }
     for (int i = 0; i < kStates; ++i) x[i] = multiply_add(Real(dt), sum[i], x[i]);
+    return;
+  }
+  if constexpr (kHasRates<S, Real>) {
+    euler_step_with_rates(dynamics, integrator, dt, u, x);
     return;
   }
   Real acceleration[kPositionCount<S>];

@@ -24,7 +24,8 @@ std::span<double> span_of(Eigen::VectorXd& v) {
 }
 
 /// The linear model of one step of the integrator around an equilibrium.
-LinearModel discretise(const LinearModel& c, Integrator integrator, double dt) {
+LinearModel discretise(const LinearModel& c, std::span<const int> positions,
+                       std::span<const int> velocities, Integrator integrator, double dt) {
   const Eigen::Index n = c.a.rows();
   const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(n, n);
   if (integrator == Integrator::runge_kutta_4) {
@@ -35,13 +36,16 @@ LinearModel discretise(const LinearModel& c, Integrator integrator, double dt) {
   }
   LinearModel d{identity + dt * c.a, dt * c.b};
   if (integrator == Integrator::semi_implicit_euler) {
-    // Rows of positions have the form x_p⁺ = x_p + dt v⁺: replace v by the row of v⁺.
-    for (Eigen::Index row = 0; row < n; ++row) {
-      if (!c.b.row(row).isZero(0) || c.a.row(row).array().abs().sum() != 1) continue;
-      Eigen::Index velocity = 0;
-      c.a.row(row).maxCoeff(&velocity);
-      d.a.row(row) = identity.row(row) + dt * d.a.row(velocity);
-      d.b.row(row) = dt * d.b.row(velocity);
+    // At rest the rates of the positions are a sum of velocities: these are the new ones.
+    for (const int position : positions) {
+      d.a.row(position) = identity.row(position);
+      d.b.row(position).setZero();
+      for (const int velocity : velocities) {
+        const double share = c.a(position, velocity);
+        if (share == 0) continue;
+        d.a.row(position) += dt * share * d.a.row(velocity);
+        d.b.row(position) += dt * share * d.b.row(velocity);
+      }
     }
   }
   return d;
@@ -172,9 +176,16 @@ LinearModel Task::linearise() const {
   if (const DescribedSystem* from_file = described(system); from_file && from_file->model) {
     return *from_file->model;
   }
-  return std::visit(Overloaded{[&](const BuiltInSystem auto& s) {
-                                 return discretise(s.linearise(), settings.integrator,
-                                                   settings.dt_seconds);
+  const auto continuous = [&](const BuiltInSystem auto& s) {
+    if constexpr (requires { s.linearise(settings.goal); }) {
+      return s.linearise(settings.goal);
+    } else {
+      return s.linearise();
+    }
+  };
+  return std::visit(Overloaded{[&]<BuiltInSystem S>(const S& s) {
+                                 return discretise(continuous(s), S::kPositions, S::kVelocities,
+                                                   settings.integrator, settings.dt_seconds);
                                },
                                [&](const CustomSystemPointer&) { return differences(*this); }},
                     system.model().machine);

@@ -12,7 +12,8 @@
 namespace lifeguard {
 
 /// How a step of dt is taken with the action held. All built-in systems have the state
-/// (positions, velocities), which the semi-implicit form uses.
+/// (positions, velocities), which the semi-implicit form uses; the rates of the positions are the
+/// velocities or, of Euler's angles, follow from them.
 enum class Integrator {
   explicit_euler,       // order 1; unstable on weakly damped oscillations, kept for comparison
   semi_implicit_euler,  // order 1, symplectic: velocities first, then positions with the new ones
@@ -153,7 +154,8 @@ void register_system(System system, std::vector<Family> families = {});
 std::vector<std::string> system_names();
 System system_by_name(std::string_view name);
 /// The families that configurations can name: those of the registered systems. "mass-spring",
-/// "cart-pole", "quadrotor", "wide-mass-spring" and "wide-cart-pole" are always there.
+/// "cart-pole", "quadrotor", "rigid-quadrotor", "flying-quadrotor", "wide-mass-spring" and
+/// "wide-cart-pole" are always there.
 std::vector<std::string> family_names();
 Family family_by_name(std::string_view name);
 

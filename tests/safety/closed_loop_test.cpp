@@ -239,6 +239,21 @@ TEST(ClosedLoop, KeepsTheWholeFamilyOfQuadrotorsAndEachToTwentyPercent) {
   }
 }
 
+// What tilt makes of the angles' rates leaves room for a quarter of a radian.
+TEST(ClosedLoop, KeepsARigidQuadrotorThatTiltsALittle) {
+  std::vector<std::string> varied;
+  for (const ParameterRange& range : quadrotor_family().ranges) varied.push_back(range.parameter);
+  Machine machine = quadrotor({});
+  machine.task.system = RigidQuadrotor{};
+  machine.known.ranges = tolerance(machine.task, varied, 0.05);
+  machine.known.state_limits << 0.25, 0.25, 0.4, 1.5, 1.5, 0.6;
+  machine.asked.noise_limits.setConstant(0.006);
+  machine.asked.decay = 0.999;
+  machine.asked.least_start_share = 0.05;
+  const ClosedLoop loop = made(machine);
+  EXPECT_EQ(violations(machine, loop, 500, 50), 0);
+}
+
 /// A plant of the inclusion: between the corners, and with channels of any strength up to 1.
 UncertainPlant::Corner drawn_plant(const UncertainPlant& plant, Draws& draws) {
   UncertainPlant::Corner drawn = plant.corners[0];

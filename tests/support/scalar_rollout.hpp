@@ -77,6 +77,50 @@ struct ScalarQuadrotor {
   }
 };
 
+/// Roll, pitch and yaw after dt at these body rates.
+inline void turn_angles(const double* body, double dt, double* angles) {
+  const double roll = angles[0], pitch = angles[1];
+  const double turn = body[1] * std::sin(roll) + body[2] * std::cos(roll);
+  angles[0] += dt * (body[0] + turn * std::tan(pitch));
+  angles[1] += dt * (body[1] * std::cos(roll) - body[2] * std::sin(roll));
+  angles[2] += dt * turn / std::cos(pitch);
+}
+
+struct ScalarRigidQuadrotor {
+  static constexpr int kStates = 6, kActions = 4;
+  const RigidQuadrotor& s;
+  void step(const double* u, double dt, double* x) const {
+    double simple[6];
+    std::copy_n(x, 6, simple);
+    ScalarQuadrotor{s.body()}.step(u, dt, simple);
+    std::copy_n(simple + 3, 3, x + 3);
+    turn_angles(x + 3, dt, x);
+  }
+};
+
+struct ScalarFlyingQuadrotor {
+  static constexpr int kStates = 12, kActions = 4;
+  const FlyingQuadrotor& s;
+  void step(const double* u, double dt, double* x) const {
+    double thrust = 0;
+    for (int i = 0; i < 4; ++i) {
+      const double speed = s.hover_speed_radians_per_second() * (1 + u[i]);
+      thrust += s.thrust_newton_seconds2 * speed * speed / s.mass_kilograms;
+    }
+    const double roll = x[3], pitch = x[4], yaw = x[5];
+    x[6] -= dt * thrust *
+            (std::cos(yaw) * std::sin(pitch) * std::cos(roll) + std::sin(yaw) * std::sin(roll));
+    x[7] -= dt * thrust *
+            (std::sin(yaw) * std::sin(pitch) * std::cos(roll) - std::cos(yaw) * std::sin(roll));
+    x[8] += dt * (s.gravity_metres_per_second2 - thrust * std::cos(pitch) * std::cos(roll));
+    double simple[6] = {0, 0, 0, x[9], x[10], x[11]};
+    ScalarQuadrotor{s.body()}.step(u, dt, simple);
+    std::copy_n(simple + 3, 3, x + 9);
+    turn_angles(x + 9, dt, x + 3);
+    for (int i = 0; i < 3; ++i) x[i] += dt * x[6 + i];
+  }
+};
+
 template <class ScalarSystem>
 void scalar_rollout(const ScalarSystem& system, const Task& task, const GaussianPolicy& policy,
                     const RolloutSettings& settings, Trajectories& out) {
@@ -176,6 +220,8 @@ inline void scalar_rollout(const Task& task, const GaussianPolicy& policy,
   std::visit(Overloaded{[&](const MassSpring& s) { run(ScalarMassSpring{s}); },
                         [&](const CartPole& s) { run(ScalarCartPole{s}); },
                         [&](const Quadrotor& s) { run(ScalarQuadrotor{s}); },
+                        [&](const RigidQuadrotor& s) { run(ScalarRigidQuadrotor{s}); },
+                        [&](const FlyingQuadrotor& s) { run(ScalarFlyingQuadrotor{s}); },
                         [](const CustomSystemPointer&) {
                           throw InvalidInput("system", "custom", "must be a built-in system");
                         }},

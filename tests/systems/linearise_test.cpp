@@ -64,6 +64,23 @@ TEST(Linearise, AgreesForACartPoleWithAGoalAwayFromTheOrigin) {
   }
 }
 
+TEST(Linearise, AgreesForQuadrotorsWithGoalsThatAreTurned) {
+  Task rigid = make_task("rigid-quadrotor", RigidQuadrotor{});
+  rigid.settings.goal << 0.5, -0.4, 1.2, 0, 0, 0;
+  Task flying = make_task("flying-quadrotor", FlyingQuadrotor{});
+  flying.settings.goal << 1, 2, -3, 0, 0, 0.7, 0, 0, 0, 0, 0, 0;
+  for (const auto integrator : test_support::kIntegrators) {
+    rigid.settings.integrator = flying.settings.integrator = integrator;
+    expect_linearised(rigid);
+    expect_linearised(flying);
+  }
+  // The rows of the velocities look like those of positions where gravity is 1.
+  set_parameter(flying.system, "gravity_metres_per_second2", 1);
+  expect_linearised(flying);
+  flying.settings.goal(3) = 0.1;
+  EXPECT_THROW(flying.linearise(), InvalidInput);
+}
+
 /// x⁺ = A x + B u, and a quadratic term that has no slope at zero.
 struct NearlyLinear {
   static constexpr int kStates = 2;

@@ -170,6 +170,61 @@ TEST(PlantInclusion, HoldsEveryStepOfTheQuadrotor) {
   }
 }
 
+InclusionSettings rigid_quadrotor_settings(const Task& task, double share) {
+  InclusionSettings settings = quadrotor_settings(task, share);
+  settings.state_limits(0) = 0.6;
+  settings.state_limits(1) = 0.8;
+  return settings;
+}
+
+TEST(PlantInclusion, HoldsEveryStepOfTheRigidQuadrotor) {
+  for (const Integrator integrator : kEuler) {
+    Task task = make_task("rigid-quadrotor", RigidQuadrotor{});
+    task.settings.integrator = integrator;
+    task.settings.goal(2) = 0.3;
+    expect_steps_inside(task, rigid_quadrotor_settings(task, 0.2), 40000);
+    expect_steps_inside(task, rigid_quadrotor_settings(task, 0), 20000);
+  }
+}
+
+// Without the kinematics real steps stick out, and each channel of theirs is needed.
+TEST(PlantInclusion, OfTheRigidQuadrotorIsWiderThanTheSimpleOnes) {
+  Task task = make_task("rigid-quadrotor", RigidQuadrotor{});
+  for (const Integrator integrator : kEuler) {
+    task.settings.integrator = integrator;
+    const InclusionSettings settings = rigid_quadrotor_settings(task, 0);
+    const UncertainPlant plant = inclusion(task, settings);
+    Task simple_task = make_task("quadrotor", Quadrotor{});
+    simple_task.settings.integrator = integrator;
+    const UncertainPlant simple = inclusion(simple_task, settings);
+    EXPECT_EQ(simple.channels() + (integrator == Integrator::explicit_euler ? 6 : 18),
+              plant.channels());
+    Draws draws(5);
+    int outside = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const Eigen::VectorXd x = state_within(plant, draws);
+      const Eigen::VectorXd u = action_within(plant, settings.action_limits, draws);
+      const Eigen::VectorXd next = task.step(x, u);
+      for (int angle = 0; angle < 3; ++angle) {
+        outside += excess(simple, Eigen::VectorXd::Unit(6, angle), x, u, next) > 1e-6 ? 1 : 0;
+      }
+    }
+    EXPECT_GT(outside, 1000);
+  }
+  const auto refused = [&](const InclusionSettings& settings, const std::string& field,
+                           const std::string& value, const std::string& rule) {
+    test_support::expect_invalid([&] { inclusion(task, settings); }, field, value, rule);
+  };
+  task.settings.failure_bounds(1) = kInfinity;
+  InclusionSettings settings = rigid_quadrotor_settings(task, 0);
+  settings.state_limits(1) = 1.6;
+  refused(settings, "state_limits[1]", "1.6", "must be below π/2");
+  task.settings.goal(0) = 0.1;
+  refused(rigid_quadrotor_settings(task, 0), "goal[0]", "0.1", "must be 0");
+  task = make_task("flying", FlyingQuadrotor{});
+  refused({}, "statement", "nonlinear", "must be linear");
+}
+
 // A linear statement is about small steps from the goal, and holds of those up to what is of second
 // order.
 TEST(PlantInclusion, LinearStatementsHoldOfSmallSteps) {
@@ -194,6 +249,10 @@ TEST(PlantInclusion, LinearStatementsHoldOfSmallSteps) {
   check(cart_pole, cart_pole_settings(cart_pole, 0.2));
   const Task quadrotor = make_task("quadrotor", Quadrotor{});
   check(quadrotor, quadrotor_settings(quadrotor, 0.2));
+  const Task rigid = make_task("rigid-quadrotor", RigidQuadrotor{});
+  check(rigid, rigid_quadrotor_settings(rigid, 0.2));
+  const Task flying = make_task("flying-quadrotor", FlyingQuadrotor{});
+  check(flying, within(tolerance(flying, parameter_names(flying.system), 0.2)));
   const Task mass = make_task("mass", MassSpring{});
   check(mass, within(tolerance(mass, parameter_names(mass.system), 0.2)));
 }

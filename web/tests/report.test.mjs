@@ -197,7 +197,7 @@ async function chooseAxes(page, { plane, tables, region }) {
   assert.equal(await card.getByLabel("across").inputValue(), plane.axes[3]);
 }
 
-for (const [base, share] of [["mass-spring", 0], ["cart-pole", 0.15], ["quadrotor", 0.15]]) {
+for (const [base, share] of [["mass-spring", 0], ["cart-pole", 0.15], ["quadrotor", 0.15], ["rigid-quadrotor", 0.15], ["flying-quadrotor", 0.15]]) {
   test(`the ${base} moves as its flights say`, async () => {
     const path = file(`${base}.run`);
     lifeguard("run", configuration(folder, { base, rounds: 6, share }), "-o", path, "--quiet");
