@@ -247,9 +247,12 @@ void add_inspect_commands(CLI::App& app) {
       ->add_option("run", policy_arguments->run,
                    "a run file, or the TOML file of a fleet that learns from outside")
       ->required();
+  CLI::Option* task =
+      policy_command->add_option("--task", policy_arguments->task, "name or number of the task");
+  task->capture_default_str();
   policy_command
-      ->add_option("--task,--machine", policy_arguments->task, "name or number of the task")
-      ->capture_default_str();
+      ->add_option("--machine", policy_arguments->task, "the same of a fleet: a machine's name")
+      ->excludes(task);
   add_path(*policy_command, "--run", policy_arguments->learns_into,
            "the fleet's run file (its name with .run if left out)");
   add_path(*policy_command, "--header", policy_arguments->header,

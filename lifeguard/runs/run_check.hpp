@@ -13,7 +13,7 @@ namespace lifeguard {
 struct RunCheck {
   std::string method;
   long rounds = 0;
-  long issues = 0;  // policies that were handed out to machines outside
+  long issues = 0;       // policies that were handed out to machines outside
   long policies = 0;     // that were played or are the last ones, and were checked
   long evaluations = 0;  // that were held against policies evaluated again
   long lemmas = 0;       // rounds whose measured quantities were held against the theorem's bounds

@@ -61,6 +61,30 @@ class DescribedMachine final : public CustomSystem {
     std::copy(x.begin(), x.end(), out.begin());
   }
 
+  void step_all(SideBySide all, const double* u, double* x) const override {
+    for (const int t : all.live) {
+      const Eigen::VectorXd state = column(x, states(), t);
+      const Eigen::VectorXd action = column(u, actions(), t);
+      Eigen::VectorXd next(states());
+      step(span_of(state), span_of(action), {next.data(), static_cast<std::size_t>(next.size())});
+      write_column(next, x, t);
+    }
+  }
+  void cost_all(SideBySide all, const double* x, const double* u, double* cost_of) const override {
+    for (const int t : all.live) {
+      const Eigen::VectorXd state = column(x, states(), t);
+      const Eigen::VectorXd action = column(u, actions(), t);
+      cost_of[t] = cost(span_of(state), span_of(action));
+    }
+  }
+  void failed_all(SideBySide all, const double* /*x*/, bool* failed_of) const override {
+    for (const int t : all.live) failed_of[t] = false;
+  }
+  void features_all(SideBySide all, const double* x, double* out) const override {
+    for (const int t : all.live) write_column(column(x, own_features(), t), out, t);
+  }
+  bool simulate_chunk(const RolloutJob& /*job*/, int /*first*/) const override { return false; }
+
   SystemDescription describe() const override {
     SystemDescription d;
     d.name = description_.kind();
@@ -107,6 +131,19 @@ class DescribedMachine final : public CustomSystem {
   }
 
  private:
+  /// One trajectory out of several that stand side by side.
+  static Eigen::VectorXd column(const double* all, int size, int t) {
+    return Eigen::Map<const Eigen::VectorXd, 0, Eigen::InnerStride<SideBySide::kWidth>>(all + t,
+                                                                                        size);
+  }
+  static void write_column(const Eigen::VectorXd& from, double* all, int t) {
+    Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<SideBySide::kWidth>>(all + t, from.size()) =
+        from;
+  }
+  static std::span<const double> span_of(const Eigen::VectorXd& values) {
+    return {values.data(), static_cast<std::size_t>(values.size())};
+  }
+
   void require_model() const {
     require(description_.model.has_value(), "system", "external",
             "cannot be simulated: its trajectories come from outside (lifeguard observe)");
