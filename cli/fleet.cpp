@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -65,7 +66,8 @@ void print_machine(const MachineReport& machine) {
   for (const ParameterRange& range : machine.tolerances) {
     put("  {:<14}{} in [{:.6g}, {:.6g}]\n", "tolerance", range.parameter, range.low, range.high);
   }
-  if (machine.problem.empty()) {
+  if (machine.not_solved) put("  {:<14}not looked for\n", "closed loop");
+  if (machine.problem.empty() && !machine.not_solved) {
     if (machine.constraints > 0) {
       put("  {:<14}{} constraints; the first policy keeps \"{}\" by {:.3g}\n", "safe set",
           machine.constraints, machine.nearest, machine.margin);
@@ -88,7 +90,10 @@ void validate(const ValidateArguments& arguments) {
   when_stopped(kStopped, [] { return std::string(); });
   Progress progress(false);
   const ExperimentConfig config = load_config(arguments.fleet);
-  const FleetReport report = report_fleet(config, progress.work());
+  // Each takes a part of a second; what the file says is read for all of them.
+  constexpr std::size_t kSolved = 10;
+  const FleetReport report = arguments.all ? report_fleet(config, progress.work())
+                                           : report_fleet(config, progress.work(), kSolved);
   progress.finish();
   if (arguments.json) {
     print_json(fleet_report_to_json(report));
@@ -103,6 +108,14 @@ void validate(const ValidateArguments& arguments) {
       if (!arguments.all && shown >= kShown && machine.problem.empty()) continue;
       print_machine(machine);
       ++shown;
+    }
+    const auto unsolved = std::count_if(report.machines.begin(), report.machines.end(),
+                                        [](const MachineReport& m) { return m.not_solved; });
+    if (unsolved > 0) {
+      put("\n{} more closed loops were read but not looked for; --all does that, and takes as "
+          "long\n"
+          "as the first `lifeguard policy` will\n",
+          unsolved);
     }
     if (shown < report.machines.size()) {
       put("\n… and {} more like these; --all shows them\n", report.machines.size() - shown);
@@ -175,7 +188,7 @@ void add_fleet_commands(CLI::App& app) {
   add_path(*validate_command, "fleet", validate_arguments->fleet, "the fleet's TOML file")
       ->required();
   validate_command->add_flag("--all", validate_arguments->all,
-                             "every machine, however many there are");
+                             "look for every closed loop, show every machine");
   validate_command->add_flag("--json", validate_arguments->json, "print the report as JSON");
   validate_command->footer("Ends with 2 if a machine cannot be used.");
   validate_command->callback([validate_arguments] { validate(*validate_arguments); });

@@ -153,7 +153,9 @@ void info_of_run(const std::string& path, bool json) {
     nlohmann::ordered_json result = summary_to_json(summary);
     result["schema_version"] = header.schema_version;
     result["lifeguard_version"] = header.lifeguard_version;
-    result["planned_rounds"] = experiment.rounds;
+    result["planned_rounds"] =
+        header.observed ? nlohmann::ordered_json() : nlohmann::ordered_json(experiment.rounds);
+    result["observed"] = header.observed;
     result["k"] = experiment.k;  // 0 for methods without a basis
     result["settings"] = values_json(view.settings);
     print_json(result);
@@ -162,10 +164,15 @@ void info_of_run(const std::string& path, bool json) {
   put("{}\n", path);
   put("  experiment  {} ({})\n", experiment.name, experiment.family);
   put("  method      {}, seed {}\n", experiment.method, experiment.seed);
-  put("  rounds      {} of {}{}\n", header.rounds_done, experiment.rounds,
-      header.finished                        ? ""
-      : header.lifeguard_version == kVersion ? "; `lifeguard resume` goes on"
-                                             : "; only the version it was begun with goes on");
+  if (header.observed) {
+    put("  rounds      {}, learnt from outside by {} machines\n", header.rounds_done,
+        view.tasks.size());
+  } else {
+    put("  rounds      {} of {}{}\n", header.rounds_done, experiment.rounds,
+        header.finished                        ? ""
+        : header.lifeguard_version == kVersion ? "; `lifeguard resume` goes on"
+                                               : "; only the version it was begun with goes on");
+  }
   if (summary.costs.empty()) {
     put("  mean cost   not evaluated yet\n");
   } else {
@@ -180,8 +187,9 @@ void info_of_run(const std::string& path, bool json) {
     put("  fallbacks   {} times the anchor in place of a policy\n", summary.fallbacks);
   }
   if (!summary.regret.empty()) {
-    put("  regret      {:.6g} of the losses, {:.6g} of the true cost\n",
-        summary.regret.back().surrogate, summary.regret.back().true_cost);
+    const StoredRegret& last = summary.regret.back();
+    put("  regret      {:.6g} of the losses{}\n", last.surrogate,
+        std::isnan(last.true_cost) ? "" : fmt::format(", {:.6g} of the true cost", last.true_cost));
   }
   if (summary.theorem) {
     put("  theorem     Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",

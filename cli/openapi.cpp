@@ -14,7 +14,12 @@ Json query(const char* name, const char* description) {
           {"in", "query"},
           {"required", true},
           {"description", description},
-          {"schema", {{"type", "string"}, {"minLength", 1}, {"maxLength", 200}}}};
+          // No control characters.
+          {"schema",
+           {{"type", "string"},
+            {"minLength", 1},
+            {"maxLength", 200},
+            {"pattern", "^[^\\u0000-\\u001f\\u007f]+$"}}}};
 }
 
 Json reference(const char* schema) {
@@ -119,6 +124,7 @@ Json openapi_description() {
       {"parameters", Json::array({query("machine", "its name in the fleet's file")})},
       {"responses",
        {{"200", answer("u = K (x - goal) + noise, limited to the actuators' range", "Policy")},
+        {"400", refusal("no usable name")},
         {"401", denied},
         {"404", refusal("there is no such machine, or it is retired")},
         {"503", broken}}}};

@@ -75,7 +75,7 @@ void RunFolder::read_state(const std::string& name, State& state) {
   state.method = experiment.method;
   state.seed = experiment.seed;
   state.rounds_done = reader.header().rounds_done;
-  state.rounds_planned = experiment.rounds;
+  state.rounds_planned = reader.header().observed ? state.rounds_done : experiment.rounds;
   state.finished = reader.header().finished;
   const auto known = runs_.find(name);
   const bool same = known != runs_.end() && known->second.experiment == state.experiment &&

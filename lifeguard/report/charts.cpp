@@ -53,13 +53,19 @@ void add_method_lines(const ChartSource& source, std::vector<Row> RunView::*rows
   }
 }
 
+bool learns_from_outside(const ChartSource& source) {
+  return source.methods.front().runs.front()->header.observed;
+}
+
 std::optional<Chart> cost_chart(const ChartSource& source) {
   Chart chart;
   chart.name = "cost";
   chart.title = "Cost against rounds";
-  chart.note =
-      "Noise-free cost of the policies after each round, mean over the tasks; bands are 95 % "
-      "intervals over seeds.";
+  chart.note = learns_from_outside(source)
+                   ? "What the machines cost when they were last observed, exploration noise "
+                     "included, mean over those that were."
+                   : "Noise-free cost of the policies after each round, mean over the tasks; bands "
+                     "are 95 % intervals over seeds.";
   chart.x_label = "round";
   chart.y_label = "mean cost of all tasks";
   chart.scales = {Scale::linear, Scale::log_y};
@@ -128,6 +134,8 @@ std::optional<Chart> losses_regret_chart(const ChartSource& source) {
 }
 
 std::optional<Chart> cost_regret_chart(const ChartSource& source) {
+  // Nobody knows the best policies of machines outside.
+  if (learns_from_outside(source)) return std::nullopt;
   return regret_chart(
       source, [](const StoredRegret& regret) { return regret.true_cost; },
       {.name = "regret-cost",

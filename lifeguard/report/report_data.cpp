@@ -45,7 +45,8 @@ OrderedJson run_json(const RunView& run) {
   json["version"] = run.header.lifeguard_version;
   json["finished"] = run.header.finished;
   json["rounds_done"] = run.header.rounds_done;
-  json["rounds_planned"] = experiment.rounds;
+  // A fleet that learns from outside has no last round.
+  json["rounds_planned"] = run.header.observed ? run.header.rounds_done : experiment.rounds;
   long unsafe = 0;
   long fallbacks = 0;
   double rollout_seconds = 0;
@@ -57,7 +58,8 @@ OrderedJson run_json(const RunView& run) {
     learn_seconds += round.learn_seconds;
   }
   json["unsafe_policies"] = unsafe;
-  json["policies"] = experiment.tasks * run.header.rounds_done;
+  json["policies"] = run.header.observed ? static_cast<long>(run.issues.size())
+                                         : experiment.tasks * run.header.rounds_done;
   json["fallbacks"] = fallbacks;
   json["rollout_seconds"] = rollout_seconds;
   json["learn_seconds"] = learn_seconds;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/systems/described_system.hpp"
@@ -56,8 +58,25 @@ void note_missing(const ExperimentConfig& fleet, const Machine& machine, const S
   if (fleet.steps < 2) lacks("one step a trajectory (experiment.steps)");
 }
 
-MachineReport report_machine(const ExperimentConfig& fleet, int place,
-                             const Eigen::VectorXd& start) {
+/// Counts closed loops that differ.
+class ClosedLoopBudget {
+ public:
+  explicit ClosedLoopBudget(std::size_t most) : most_(most) {}
+  /// Whether the machine's may be looked for: it has none, it was looked for, or there is room.
+  bool allows(const Machine& machine) {
+    if (machine.safe_set_toml.find("closed_loop") == std::string::npos) return true;
+    const std::string definition = definition_of(machine);
+    if (known_.contains(definition)) return true;
+    return known_.size() < most_ && known_.insert(definition).second;
+  }
+
+ private:
+  std::size_t most_;
+  std::set<std::string> known_;
+};
+
+MachineReport report_machine(const ExperimentConfig& fleet, int place, const Eigen::VectorXd& start,
+                             ClosedLoopBudget& budget) {
   const Machine& machine = fleet.machines[static_cast<std::size_t>(place)];
   MachineReport report;
   report.name = machine.task.name;
@@ -67,6 +86,10 @@ MachineReport report_machine(const ExperimentConfig& fleet, int place,
   SafeSet set(static_cast<int>(start.size()));
   try {
     report.tolerances = tolerances_of(fleet, machine.task, place);
+    if (!budget.allows(machine)) {
+      report.not_solved = true;
+      return report;
+    }
     const DrawnTask drawn = draw_task(fleet, place, start, lifeguard::Machines::as_known);
     set = drawn.safe_set;
     report.constraints = set.constraints();
@@ -102,7 +125,9 @@ bool FleetReport::usable() const {
                      [](const MachineReport& machine) { return machine.problem.empty(); });
 }
 
-FleetReport report_fleet(const ExperimentConfig& config, const LongWork& work) {
+FleetReport report_fleet(const ExperimentConfig& config, const LongWork& work,
+                         std::size_t most_closed_loops) {
+  ClosedLoopBudget budget(most_closed_loops);
   ExperimentConfig fleet = config;
   if (fleet.machines.empty()) {
     // The tasks that a family draws are machines as well.
@@ -118,7 +143,7 @@ FleetReport report_fleet(const ExperimentConfig& config, const LongWork& work) {
   const Eigen::VectorXd start = start_policy(config, first);
   for (int t = 0; t < static_cast<int>(fleet.machines.size()); ++t) {
     work.step("building safe sets", t, static_cast<long>(fleet.machines.size()));
-    report.machines.push_back(report_machine(fleet, t, start));
+    report.machines.push_back(report_machine(fleet, t, start, budget));
   }
   return report;
 }
@@ -152,6 +177,7 @@ nlohmann::ordered_json fleet_report_to_json(const FleetReport& report) {
     machine["first_policy"] = m.first_policy;
     machine["margin"] = m.margin;  // null without constraints
     machine["nearest"] = m.nearest;
+    if (m.not_solved) machine["not_solved"] = true;
     if (!m.problem.empty()) machine["problem"] = m.problem;
     machine["missing"] = m.missing;
     json["machines"].push_back(std::move(machine));

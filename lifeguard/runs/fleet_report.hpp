@@ -1,6 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -33,6 +35,8 @@ struct MachineReport {
   std::string nearest;
   /// Why it cannot be used; empty if it can.
   std::string problem;
+  /// Its closed loop was not looked for: there were too many before it.
+  bool not_solved = false;
   /// What its description lacks, and what that means.
   std::vector<std::string> missing;
 };
@@ -49,8 +53,10 @@ struct FleetReport {
 };
 
 /// Builds every safe set and looks at every first policy; machines that fail are part of the
-/// report.
-FleetReport report_fleet(const ExperimentConfig& fleet, const LongWork& work = {});
+/// report. A closed loop takes a part of a second to be found, so that at most so many different
+/// ones are.
+FleetReport report_fleet(const ExperimentConfig& fleet, const LongWork& work = {},
+                         std::size_t most_closed_loops = std::numeric_limits<std::size_t>::max());
 
 nlohmann::ordered_json fleet_report_to_json(const FleetReport& report);
 

@@ -50,7 +50,8 @@ OrderedJson json_of(const Eigen::VectorXd& values) {
   return list;
 }
 
-/// All that a machine's tables say of it but its notes and whether it is retired.
+}  // namespace
+
 std::string definition_of(const Machine& machine) {
   const StoredTask stored = stored_task(machine.task);
   OrderedJson json;
@@ -73,6 +74,8 @@ std::string definition_of(const Machine& machine) {
   if (machine.first_lqr_share) json["first_lqr_share"] = *machine.first_lqr_share;
   return json.dump();
 }
+
+namespace {
 
 /// The machines of a fleet, or the tasks that a family draws.
 std::vector<Machine> machines_of(const ExperimentConfig& config) {

@@ -101,6 +101,9 @@ class FleetRun {
   std::map<std::string, StoredObservation> observations_;     // those with an id
 };
 
+/// All that a machine's tables say of it but its name, notes and whether it is retired.
+std::string definition_of(const Machine& machine);
+
 /// What the description of a fleet's run file must be by the configuration in it: what `stored`
 /// says of machines that the configuration describes is worked out again.
 RunDescription described_again(const ExperimentConfig& fleet, const RunDescription& stored);
