@@ -105,7 +105,7 @@ RunDetails describe_run(const RunView& run, long since, OrderedJson& entry) {
     entry["system"] = system.name;
     entry["drawing"] = system.drawing;
     entry["signals"] = drawn_signals(system);
-    entry["parameters"] = system.gain_names(run.features());
+    entry["parameters"] = system.gain_labels(run.features());
     entry["frame_seconds"] = kFrameSteps * run.tasks.front().settings.dt_seconds;
     OrderedJson settings = OrderedJson::object();
     for (const auto& [key, value] : run.settings) settings[key] = value;
@@ -125,7 +125,7 @@ RunDetails describe_run(const RunView& run, long since, OrderedJson& entry) {
 
   RunDetails details;
   details.run = &run;
-  details.parameters = system.gain_names(run.features());
+  details.parameters = system.gain_labels(run.features());
   details.policies = run.policies;
   details.lqr.resizeLike(run.policies);
   for (std::size_t t = 0; t < run.tasks.size(); ++t) {

@@ -93,6 +93,26 @@ std::vector<std::string> SystemDescription::gain_names(const Features& policy_fe
   return names;
 }
 
+std::vector<std::string> SystemDescription::gain_labels(const Features& policy_features) const {
+  std::vector<std::string> labels = gain_names(policy_features);
+  const std::vector<Signal> seen = inputs(policy_features);
+  std::size_t next = 0;
+  for (const Signal& action : actions) {
+    for (const Signal& input : seen) {
+      std::string& label = labels[next++];
+      const std::string above = action.unit.empty() ? "1" : action.unit;
+      if (input.unit == "1" || input.unit.empty()) {
+        if (above != "1") label += fmt::format(" ({})", above);
+        continue;
+      }
+      const bool compound = input.unit.find_first_of(" /") != std::string::npos;
+      label += compound ? fmt::format(" ({}/({}))", above, input.unit)
+                        : fmt::format(" ({}/{})", above, input.unit);
+    }
+  }
+  return labels;
+}
+
 System::System() : model_(std::make_shared<const SystemModel>()) {}
 
 System::System(CustomSystemPointer custom)

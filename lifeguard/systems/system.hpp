@@ -148,6 +148,8 @@ struct SystemDescription {
   std::vector<int> drawn_states() const;
   /// The gains of a policy in the order of its parameters: "gain on speed", "rotor 2 on yaw".
   std::vector<std::string> gain_names(const Features& policy_features = {}) const;
+  /// The same with their units: "gain on speed (N/(m/s))".
+  std::vector<std::string> gain_labels(const Features& policy_features = {}) const;
 };
 
 class CustomSystem;  // a user's own system: see custom_system.hpp

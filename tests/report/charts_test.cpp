@@ -167,7 +167,8 @@ TEST_F(Charts, TheSafeRegionIsTheSetAtTheLastPolicyAndThePathWhatWasPlayed) {
     const Eigen::VectorXd policy = RunView(reader).policies.col(t);
     EXPECT_EQ(chart.region->rows, set.coefficients());
     EXPECT_TRUE(chart.region->at.isApprox(policy, 1e-5));
-    EXPECT_THAT(chart.plane->axes, ElementsAre("gain on position", "gain on speed"));
+    EXPECT_THAT(chart.plane->axes,
+                ElementsAre("gain on position (N/m)", "gain on speed (N/(m/s))"));
     EXPECT_THAT(chart.tables[0].rounds, ElementsAre(t + 1, t + 4, t + 7, t + 10));
     for (std::size_t i = 0; i < 4; ++i) {
       const Eigen::VectorXd& played = rounds[static_cast<std::size_t>(t) + 3 * i].played;

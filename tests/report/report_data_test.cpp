@@ -64,7 +64,7 @@ TEST_F(ReportData, DetailsAreThoseOfTheRun) {
   const Json report = report_data({path});
   const Json& run = report["experiments"][0]["runs"][0];
   EXPECT_EQ(run["system"], "mass-spring");
-  EXPECT_EQ(run["parameters"], Json({"gain on position", "gain on speed"}));
+  EXPECT_EQ(run["parameters"], Json({"gain on position (N/m)", "gain on speed (N/(m/s))"}));
   EXPECT_EQ(run["settings"]["experiment.rounds"], "12");
   ASSERT_EQ(run["tasks"].size(), 3);
 
