@@ -1,6 +1,9 @@
 #include "cli/openapi.hpp"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lifeguard/version.hpp"
 
@@ -119,6 +122,7 @@ Json openapi_description() {
       {"parameters", Json::array({query("machine", "its name in the fleet's file")})},
       {"responses",
        {{"200", answer("u = K (x - goal) + noise, limited to the actuators' range", "Policy")},
+        {"400", refusal("the request is not one")},
         {"401", denied},
         {"404", refusal("there is no such machine, or it is retired")},
         {"503", broken}}}};
