@@ -198,6 +198,7 @@ FleetRun::FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file
         create(work);
       }
       break;
+    } catch (const RunFileExists&) {  // another process made it meanwhile: it is opened now
     } catch (const RunFileBusy&) {
       if (std::chrono::steady_clock::now() > patience_ends) throw;
       work.step("waiting for the run file", 0, 0);
@@ -214,10 +215,14 @@ void FleetRun::create(const LongWork& work) {
     const Machine& machine = machines_[t];
     description_.machines.push_back(
         {static_cast<int>(t), definition_of(machine), machine.retired, machine.notes});
+  }
+  writer_ = std::make_unique<RunWriter>(RunWriter::create(path_, description_));
+  // Not before there is a file: another process may have made it, and this one then opens it.
+  for (std::size_t t = 0; t < machines_.size(); ++t) {
+    const Machine& machine = machines_[t];
     places_.emplace(machine.task.name, static_cast<int>(t));
     changes_.emplace_back(machine.task.name, machine.retired ? "retired" : "added");
   }
-  writer_ = std::make_unique<RunWriter>(RunWriter::create(path_, description_));
   writer_->make_durable();
   writer_->add(run_->evaluate_now());
   writer_->commit(run_->stored_state());
