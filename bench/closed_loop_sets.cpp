@@ -19,7 +19,7 @@
 namespace lifeguard {
 namespace {
 
-struct Machine {
+struct MeasuredMachine {
   Task task;
   InclusionSettings known;
   ClosedLoopSettings asked;
@@ -31,8 +31,9 @@ std::vector<std::string> varied(const Family& family) {
   return names;
 }
 
-Machine machine_of(const Family& family, double share, Eigen::VectorXd state_limits, double noise) {
-  Machine machine;
+MeasuredMachine machine_of(const Family& family, double share, Eigen::VectorXd state_limits,
+                           double noise) {
+  MeasuredMachine machine;
   machine.task = family.draw(0, 0);
   machine.known.ranges = tolerance(machine.task, varied(family), share);
   machine.known.state_limits = std::move(state_limits);
@@ -42,14 +43,15 @@ Machine machine_of(const Family& family, double share, Eigen::VectorXd state_lim
   return machine;
 }
 
-Machine cart_pole() {
-  Machine machine = machine_of(cart_pole_family(), 0.1, Eigen::Vector4d(3, kInfinity, 0.6, 5), 0.2);
+MeasuredMachine cart_pole() {
+  MeasuredMachine machine =
+      machine_of(cart_pole_family(), 0.1, Eigen::Vector4d(3, kInfinity, 0.6, 5), 0.2);
   machine.asked.decay = 0.998;
   machine.asked.least_start_share = 0.7;
   return machine;
 }
 
-Machine quadrotor() {
+MeasuredMachine quadrotor() {
   Family family = quadrotor_family();
   family.settings.state_weights << 1, 1, 1, 0.1, 0.1, 0.1;
   family.settings.action_weights.setConstant(1);
@@ -57,7 +59,7 @@ Machine quadrotor() {
   family.settings.start_low = -family.settings.start_high;
   Eigen::VectorXd limits(6);
   limits << 1.2, 1.2, 1.2, 6, 6, 1.5;
-  Machine machine = machine_of(family, 0.2, limits, 0.006);
+  MeasuredMachine machine = machine_of(family, 0.2, limits, 0.006);
   machine.known.combined_limits = {
       {"rotors 4 - 2", 1.2}, {"rotors 1 - 3", 1.2}, {"rotors 2 + 4", 0.5}, {"rotors 1 + 3", 0.5}};
   machine.asked.decay = 0.992;
@@ -66,7 +68,7 @@ Machine quadrotor() {
 }
 
 /// The machine's own LQR controller, and those of all corners of its tolerance if asked for.
-std::vector<RequiredGains> controllers(const Machine& machine, bool corners) {
+std::vector<RequiredGains> controllers(const MeasuredMachine& machine, bool corners) {
   std::vector<RequiredGains> all = {{"LQR", lqr_gains(machine.task)}};
   const std::vector<ParameterRange>& ranges = machine.known.ranges;
   for (std::size_t bits = 0; corners && bits < std::size_t{1} << ranges.size(); ++bits) {
@@ -80,7 +82,7 @@ std::vector<RequiredGains> controllers(const Machine& machine, bool corners) {
   return all;
 }
 
-void measure(const std::string& name, Machine machine, int repeats) {
+void measure(const std::string& name, MeasuredMachine machine, int repeats) {
   const UncertainPlant plant = inclusion(machine.task, machine.known);
   for (const bool corners : {false, true}) {
     machine.asked.required_gains = controllers(machine, corners);

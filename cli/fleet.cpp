@@ -21,6 +21,7 @@
 #include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/fleet_template.hpp"
 #include "lifeguard/runs/input_file.hpp"
+#include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/recording_file.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
@@ -77,8 +78,7 @@ void print_machine(const MachineReport& machine) {
           machine.decay, machine.nonlinear ? "nonlinear" : "linear", 100 * machine.start_share);
       put("  {:<14}{}\n", "starts in", box_text(machine.start_low, machine.start_high));
       put("  {:<14}{:.3g} from the goal\n", "stays within",
-          fmt::join(std::vector<double>(machine.state_limits.begin(), machine.state_limits.end()),
-                    ", "));
+          fmt::join(number_list(machine.state_limits), ", "));
     }
     put("  {:<14}{}\n", "first policy", machine.first_policy);
   }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,7 +31,8 @@ class FleetDesk {
   FleetDesk(std::filesystem::path fleet_file, std::filesystem::path run_file);
   ~FleetDesk();
 
-  /// {"name", "rounds", "machines": […]}, and "problem" if the fleet's file was edited in vain.
+  /// {"name", "rounds", "steps", "machines": […]}, and "problem" if the fleet's file was edited in
+  /// vain.
   nlohmann::ordered_json machines();
   /// What the machine shall play. Throws InvalidInput for one that is not there.
   nlohmann::ordered_json policy(const std::string& machine);

@@ -1,5 +1,4 @@
 #include "cli/inspect.hpp"
-#include "cli/incident_lines.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cli/exit_codes.hpp"
+#include "cli/incident_lines.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/stop.hpp"

@@ -1,6 +1,9 @@
 #include "cli/openapi.hpp"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lifeguard/version.hpp"
 

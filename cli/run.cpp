@@ -1,5 +1,4 @@
 #include "cli/run.hpp"
-#include "cli/incident_lines.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cli/exit_codes.hpp"
+#include "cli/incident_lines.hpp"
 #include "cli/memory.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"

@@ -166,6 +166,11 @@ void send_refusal(httplib::Response& response, const InvalidInput& error, int st
 /// Runs `action` for a robot and answers with what comes of it.
 template <class Action>
 void answer_robot(httplib::Response& response, const Action& action) {
+  const auto try_again = [&](const std::exception& error) {
+    say("lifeguard: {}", error.what());
+    response.set_header("Retry-After", "1");
+    refuse(response, 503, "the run file cannot be read or written; try again");
+  };
   try {
     send_json(response, action());
   } catch (const UnknownMachine& error) {
@@ -177,13 +182,9 @@ void answer_robot(httplib::Response& response, const Action& action) {
   } catch (const InvalidInput& error) {
     send_refusal(response, error, 422);
   } catch (const RunFileError& error) {
-    say("lifeguard: {}", error.what());
-    response.set_header("Retry-After", "1");
-    refuse(response, 503, "the run file cannot be read or written; try again");
+    try_again(error);
   } catch (const OutputError& error) {
-    say("lifeguard: {}", error.what());
-    response.set_header("Retry-After", "1");
-    refuse(response, 503, "the run file cannot be read or written; try again");
+    try_again(error);
   }
 }
 

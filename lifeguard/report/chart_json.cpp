@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lifeguard/runs/number_list.hpp"
+
 namespace lifeguard {
 namespace {
 
@@ -52,10 +54,6 @@ std::string name_of(ChartMark::Side side) {
 }
 
 std::string name_of(Colour colour) { return std::string(palette_entry(colour).name); }
-
-std::vector<double> list_of(const Eigen::VectorXd& values) {
-  return {values.begin(), values.end()};
-}
 
 OrderedJson style_json(const LineStyle& style) {
   OrderedJson json;
@@ -117,7 +115,7 @@ OrderedJson plane_json(const ChartPlane& plane) {
 
 OrderedJson rows_of(const Eigen::MatrixXd& matrix) {
   OrderedJson json = OrderedJson::array();
-  for (Eigen::Index r = 0; r < matrix.rows(); ++r) json.push_back(list_of(matrix.row(r)));
+  for (Eigen::Index r = 0; r < matrix.rows(); ++r) json.push_back(number_list(matrix.row(r)));
   return json;
 }
 
@@ -125,18 +123,18 @@ OrderedJson region_json(const ChartRegion& region, bool whole) {
   OrderedJson json;
   set_unless_empty(json, "legend", region.legend);
   json["colour"] = name_of(region.colour);
-  json["at"] = list_of(region.at);
+  json["at"] = number_list(region.at);
   if (region.ellipsoid.size() > 0) {
     if (whole) json["ellipsoid"] = rows_of(region.ellipsoid);
     return json;
   }
   if (whole) json["rows"] = rows_of(region.rows);
-  json["margins"] = list_of(region.margins);
+  json["margins"] = number_list(region.margins);
   if (whole && !region.curves.empty()) {
     for (const ChartCurve& curve : region.curves) {
       json["curves"].push_back({{"theta", rows_of(curve.theta)}, {"root", rows_of(curve.root)}});
     }
-    json["curved_from"] = list_of(region.curved_from);
+    json["curved_from"] = number_list(region.curved_from);
   }
   return json;
 }

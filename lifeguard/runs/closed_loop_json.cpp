@@ -1,19 +1,16 @@
 #include "lifeguard/runs/closed_loop_json.hpp"
 
 #include <nlohmann/json.hpp>
-#include <vector>
+
+#include "lifeguard/runs/number_list.hpp"
 
 namespace lifeguard {
 namespace {
 
-std::vector<double> list_json(const Eigen::VectorXd& values) {
-  return {values.begin(), values.end()};
-}
-
 nlohmann::ordered_json matrix_json(const Eigen::MatrixXd& matrix) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    rows.push_back(list_json(Eigen::VectorXd(matrix.row(i))));
+    rows.push_back(number_list(Eigen::VectorXd(matrix.row(i))));
   }
   return rows;
 }
@@ -29,16 +26,16 @@ nlohmann::ordered_json closed_loop_json(const ClosedLoop& closed_loop) {
   json["statement"] = statement_text(closed_loop);
   json["decay"] = closed_loop.decay;
   json["p"] = matrix_json(closed_loop.p);
-  json["start_low"] = list_json(closed_loop.start_low);
-  json["start_high"] = list_json(closed_loop.start_high);
+  json["start_low"] = number_list(closed_loop.start_low);
+  json["start_high"] = number_list(closed_loop.start_high);
   json["start_share"] = closed_loop.start_share;
-  json["noise_limits"] = list_json(closed_loop.noise_limits);
-  json["state_limits"] = list_json(closed_loop.plant.state_limits);
+  json["noise_limits"] = number_list(closed_loop.noise_limits);
+  json["state_limits"] = number_list(closed_loop.plant.state_limits);
   json["action_limits"] = nlohmann::ordered_json::array();
   for (Eigen::Index i = 0; i < closed_loop.plant.action_limits.size(); ++i) {
     json["action_limits"].push_back(
         {{"name", closed_loop.plant.action_limit_names[static_cast<std::size_t>(i)]},
-         {"direction", list_json(Eigen::VectorXd(closed_loop.plant.action_directions.row(i)))},
+         {"direction", number_list(Eigen::VectorXd(closed_loop.plant.action_directions.row(i)))},
          {"limit", closed_loop.plant.action_limits(i)}});
   }
   json["corners"] = nlohmann::ordered_json::array();

@@ -99,6 +99,16 @@ Task known_task(const ExperimentConfig& config, int place) {
 
 }  // namespace
 
+std::vector<Machine> machines_of(const ExperimentConfig& config) {
+  if (!config.machines.empty()) return config.machines;
+  std::vector<Machine> machines;
+  for (Task& task :
+       config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks)) {
+    machines.push_back({std::move(task), config.safe_set_toml, {}, {}, false, ""});
+  }
+  return machines;
+}
+
 DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::VectorXd& start,
                     Machines machines) {
   DrawnTask drawn{known_task(config, place), SafeSet(static_cast<int>(start.size())), {}};

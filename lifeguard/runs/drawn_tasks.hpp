@@ -59,8 +59,11 @@ DrawnTasks draw_tasks(const ExperimentConfig& config, const LongWork& work = {},
 DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::VectorXd& start,
                     Machines machines);
 
+/// The machines of a fleet, or the tasks that a family draws as such.
+std::vector<Machine> machines_of(const ExperimentConfig& config);
+
 /// The first policy of every task of which nothing else is known: the configuration's share of the
-/// family's mean LQR gains.
+/// mean LQR gains of the family, or of the fleet's machines.
 Eigen::VectorXd start_policy(const ExperimentConfig& config, const Task& task);
 
 /// Streams of seeds that one run derives from its own.
@@ -81,8 +84,8 @@ int scheduled_task(const ExperimentConfig& config, long round);
 /// The round after `round` in which all policies are evaluated; see evaluation.spacing.
 long next_evaluation(const ExperimentConfig& config, long round);
 
-/// The method that the configuration names (variants resolved), with no tasks yet, and with all
-/// drawn tasks. Methods without constraints start from the same policies.
+/// The method that the configuration names (variants resolved), with all drawn tasks. Methods
+/// without constraints start from the same policies.
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const DrawnTasks& drawn,
                                             const LongWork& work = {});
 

@@ -59,7 +59,7 @@ void rename_to_free_name(const std::filesystem::path& from, const std::filesyste
   }
   if (result == 0) return;
   if (errno == EEXIST) {
-    throw RunFileError(
+    throw RunFileExists(
         fmt::format("{} exists already; resume it or choose another name", to.string()));
   }
   throw OutputError(fmt::format("{} cannot be written", to.string()), errno);

@@ -29,7 +29,7 @@ class FileClaim {
   int file_ = -1;
 };
 
-/// Gives a file another name, which must be free. Throws RunFileError if it is not.
+/// Gives a file another name, which must be free. Throws RunFileExists if it is not.
 void rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace lifeguard

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/family_table.hpp"
+#include "lifeguard/runs/fleet_template.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/runs/toml_place.hpp"
 #include "lifeguard/systems/described_system.hpp"
@@ -132,9 +134,7 @@ DescribedSystem read_model(const toml::table& table, const TomlPlace& where, boo
 System read_system(const Source& source) {
   System system;
   const bool found = source.either("system", [&](const toml::node& node, const TomlPlace& place) {
-    std::vector<std::string> names = system_names();
-    names.insert(names.end(), {"linear", "external"});
-    const std::string name = read_choice(node, place, names);
+    const std::string name = read_choice(node, place, fleet_systems());
     const bool described = name == "linear" || name == "external";
     const bool has_model =
         source.either("model", [&](const toml::node& model, const TomlPlace& where) {

@@ -10,6 +10,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/fleet_run.hpp"
+#include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/systems/described_system.hpp"
@@ -90,7 +91,7 @@ MachineReport report_machine(const ExperimentConfig& fleet, int place, const Eig
       report.not_solved = true;
       return report;
     }
-    const DrawnTask drawn = draw_task(fleet, place, start, lifeguard::Machines::as_known);
+    const DrawnTask drawn = draw_task(fleet, place, start, Machines::as_known);
     set = drawn.safe_set;
     report.constraints = set.constraints();
     for (const auto& loop : set.closed_loops()) {
@@ -114,10 +115,6 @@ MachineReport report_machine(const ExperimentConfig& fleet, int place, const Eig
   return report;
 }
 
-nlohmann::ordered_json list(const Eigen::VectorXd& values) {
-  return std::vector<double>(values.begin(), values.end());
-}
-
 }  // namespace
 
 bool FleetReport::usable() const {
@@ -129,12 +126,7 @@ FleetReport report_fleet(const ExperimentConfig& config, const LongWork& work,
                          std::size_t most_closed_loops) {
   ClosedLoopBudget budget(most_closed_loops);
   ExperimentConfig fleet = config;
-  if (fleet.machines.empty()) {
-    // The tasks that a family draws are machines as well.
-    for (Task& task : fleet.family.draw_many(static_cast<std::uint64_t>(fleet.seed), fleet.tasks)) {
-      fleet.machines.push_back({std::move(task), fleet.safe_set_toml, {}, {}, false, ""});
-    }
-  }
+  fleet.machines = machines_of(config);
   FleetReport report;
   report.name = fleet.name;
   report.steps = fleet.steps;
@@ -170,9 +162,9 @@ nlohmann::ordered_json fleet_report_to_json(const FleetReport& report) {
       machine["closed_loop"] = {{"decay", m.decay},
                                 {"statement", m.nonlinear ? "nonlinear" : "linear"},
                                 {"start_share", m.start_share},
-                                {"start_low", list(m.start_low)},
-                                {"start_high", list(m.start_high)},
-                                {"state_limits", list(m.state_limits)}};
+                                {"start_low", number_list(m.start_low)},
+                                {"start_high", number_list(m.start_high)},
+                                {"state_limits", number_list(m.state_limits)}};
     }
     machine["first_policy"] = m.first_policy;
     machine["margin"] = m.margin;  // null without constraints

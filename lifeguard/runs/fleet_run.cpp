@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -13,6 +12,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/runs/run_checksums.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
@@ -36,10 +36,6 @@ bool may_change(std::string_view key) {
   return key == "experiment.name" || key == "experiment.rounds" || key == "experiment.tasks" ||
          key == "experiment.trajectories" || key == "experiment.seeds" ||
          key == "experiment.methods" || key.starts_with("evaluation.");
-}
-
-std::vector<double> numbers(const Eigen::VectorXd& values) {
-  return {values.begin(), values.end()};
 }
 
 OrderedJson json_of(double value) { return fmt::format("{}", value); }  // infinity as well
@@ -68,7 +64,7 @@ std::string definition_of(const Machine& machine) {
   if (machine.first_gains) {
     json["first_gains"] = OrderedJson::array();
     for (Eigen::Index i = 0; i < machine.first_gains->rows(); ++i) {
-      json["first_gains"].push_back(numbers(machine.first_gains->row(i)));
+      json["first_gains"].push_back(number_list(machine.first_gains->row(i)));
     }
   }
   if (machine.first_lqr_share) json["first_lqr_share"] = *machine.first_lqr_share;
@@ -76,17 +72,6 @@ std::string definition_of(const Machine& machine) {
 }
 
 namespace {
-
-/// The machines of a fleet, or the tasks that a family draws.
-std::vector<Machine> machines_of(const ExperimentConfig& config) {
-  if (!config.machines.empty()) return config.machines;
-  std::vector<Machine> machines;
-  for (Task& task :
-       config.family.draw_many(static_cast<std::uint64_t>(config.seed), config.tasks)) {
-    machines.push_back({std::move(task), config.safe_set_toml, {}, {}, false, ""});
-  }
-  return machines;
-}
 
 /// The texts of a fleet's file, in the order in which they are read.
 std::vector<StoredText> with_observed(std::vector<StoredText> texts) {
@@ -108,6 +93,14 @@ void describe_fleet(const ExperimentConfig& fleet, RunDescription& description) 
 ExperimentConfig without_end(ExperimentConfig fleet) {
   fleet.rounds = kNoEnd;
   return fleet;
+}
+
+/// A run whose learner has been told of all tasks, before its first round.
+std::unique_ptr<Run> new_run(const ExperimentConfig& fleet, DrawnTasks drawn,
+                             const LongWork& work) {
+  std::unique_ptr<PolicyLearner> made = make_learner(fleet, drawn, work);
+  std::unique_ptr<Learner> learner(dynamic_cast<Learner*>(made.release()));
+  return std::make_unique<Run>(fleet, std::move(drawn), std::move(learner));
 }
 
 }  // namespace
@@ -137,8 +130,7 @@ RunDescription described_again(const ExperimentConfig& config, const RunDescript
             "is in the configuration and not among the stored ones");
     const auto t = static_cast<std::size_t>(task - expected.tasks.begin());
     described[t] = true;
-    const DrawnTask drawn =
-        draw_task(fleet, static_cast<int>(i), start, lifeguard::Machines::as_known);
+    const DrawnTask drawn = draw_task(fleet, static_cast<int>(i), start, Machines::as_known);
     StoredTask again = stored_task(drawn.task);
     again.task = task->task;
     again.safe_set = task->safe_set;
@@ -186,7 +178,6 @@ OrderedJson observed_to_json(const ObservedRound& observed, const std::string& m
 }
 
 FleetRun::~FleetRun() = default;
-FleetRun::FleetRun(FleetRun&&) noexcept = default;
 
 std::filesystem::path FleetRun::default_run_file(const std::filesystem::path& fleet_file) {
   std::filesystem::path path = fleet_file;
@@ -210,6 +201,7 @@ FleetRun::FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file
         create(work);
       }
       break;
+    } catch (const RunFileExists&) {  // another process made it meanwhile: it is opened now
     } catch (const RunFileBusy&) {
       if (std::chrono::steady_clock::now() > patience_ends) throw;
       work.step("waiting for the run file", 0, 0);
@@ -219,20 +211,21 @@ FleetRun::FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file
 }
 
 void FleetRun::create(const LongWork& work) {
-  DrawnTasks drawn = draw_tasks(fleet_, work, lifeguard::Machines::as_known);
-  std::unique_ptr<PolicyLearner> learner = make_learner(fleet_, drawn, work);
-  std::unique_ptr<Learner> safe(dynamic_cast<Learner*>(learner.release()));
-  run_ = std::make_unique<Run>(fleet_, std::move(drawn), std::move(safe));
+  run_ = new_run(fleet_, draw_tasks(fleet_, work, Machines::as_known), work);
   description_ = run_->description();
   description_.texts = with_observed(std::move(description_.texts));
   for (std::size_t t = 0; t < machines_.size(); ++t) {
     const Machine& machine = machines_[t];
     description_.machines.push_back(
         {static_cast<int>(t), definition_of(machine), machine.retired, machine.notes});
+  }
+  writer_ = std::make_unique<RunWriter>(RunWriter::create(path_, description_));
+  // Not before there is a file: another process may have made it, and this one then opens it.
+  for (std::size_t t = 0; t < machines_.size(); ++t) {
+    const Machine& machine = machines_[t];
     places_.emplace(machine.task.name, static_cast<int>(t));
     changes_.emplace_back(machine.task.name, machine.retired ? "retired" : "added");
   }
-  writer_ = std::make_unique<RunWriter>(RunWriter::create(path_, description_));
   writer_->make_durable();
   writer_->add(run_->evaluate_now());
   writer_->commit(run_->stored_state());
@@ -271,10 +264,7 @@ void FleetRun::open(const LongWork& work) {
                                        path_.string(), run_->rounds_done(), state->round));
     }
   } else {  // killed between the file's creation and its first commit
-    DrawnTasks drawn = drawn_tasks_of(fleet_, description_);
-    std::unique_ptr<PolicyLearner> made = make_learner(fleet_, drawn, work);
-    std::unique_ptr<Learner> learner(dynamic_cast<Learner*>(made.release()));
-    run_ = std::make_unique<Run>(fleet_, std::move(drawn), std::move(learner));
+    run_ = new_run(fleet_, drawn_tasks_of(fleet_, description_), work);
     writer_->add(run_->evaluate_now());
     writer_->commit(run_->stored_state());
   }
@@ -308,8 +298,7 @@ void FleetRun::take_changes(const LongWork& work) {
     const auto known = places_.find(machine.task.name);
     const std::string definition = definition_of(machine);
     if (known == places_.end()) {
-      const DrawnTask drawn =
-          draw_task(fleet_, static_cast<int>(i), start, lifeguard::Machines::as_known);
+      const DrawnTask drawn = draw_task(fleet_, static_cast<int>(i), start, Machines::as_known);
       run_->add_task(drawn);
       const int t = run_->config().tasks - 1;
       StoredTask& stored = next.tasks.emplace_back(stored_task(drawn.task));
@@ -327,8 +316,7 @@ void FleetRun::take_changes(const LongWork& work) {
     StoredMachine& stored = next.machines[static_cast<std::size_t>(t)];
     StoredTask& task = next.tasks[static_cast<std::size_t>(t)];
     if (stored.definition != definition) {
-      const DrawnTask drawn =
-          draw_task(fleet_, static_cast<int>(i), start, lifeguard::Machines::as_known);
+      const DrawnTask drawn = draw_task(fleet_, static_cast<int>(i), start, Machines::as_known);
       run_->set_task(t, drawn);
       const long former = task.safe_set;
       StoredTask changed = stored_task(drawn.task);

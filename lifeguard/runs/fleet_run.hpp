@@ -62,7 +62,6 @@ class FleetRun {
   FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file,
            const LongWork& work = {});
   ~FleetRun();
-  FleetRun(FleetRun&&) noexcept;
 
   /// What was taken over on opening: the names of machines and what became of them.
   const std::vector<std::pair<std::string, std::string>>& changes() const { return changes_; }

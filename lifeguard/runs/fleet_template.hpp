@@ -6,7 +6,7 @@
 
 namespace lifeguard {
 
-/// The systems that a fleet's file can be begun for: the registered ones, "linear" and "external".
+/// The systems that a fleet's file may name: the registered ones, "linear" and "external".
 std::vector<std::string> fleet_systems();
 
 /// A fleet's file to begin with: two machines of this system, every key explained, and a safe set

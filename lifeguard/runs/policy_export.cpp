@@ -10,13 +10,12 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/clipped_noise.hpp"
 #include "lifeguard/runs/closed_loop_json.hpp"
+#include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
 namespace {
-
-std::vector<double> list(const Eigen::VectorXd& values) { return {values.begin(), values.end()}; }
 
 int find_task(const std::vector<Task>& tasks, const std::string& name) {
   std::vector<std::string> names;
@@ -106,12 +105,12 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["second_order"] = p.features.second_order;
   json["gains"] = nlohmann::json::array();
   for (int a = 0; a < p.gains.rows(); ++a) {
-    json["gains"].push_back(list(Eigen::VectorXd(p.gains.row(a))));
+    json["gains"].push_back(number_list(Eigen::VectorXd(p.gains.row(a))));
   }
-  json["goal"] = list(p.goal);
+  json["goal"] = number_list(p.goal);
   // An infinite limit or margin is written as null.
-  json["action_low"] = list(p.action_low);
-  json["action_high"] = list(p.action_high);
+  json["action_low"] = number_list(p.action_low);
+  json["action_high"] = number_list(p.action_high);
   json["dt_seconds"] = p.dt_seconds;
   json["sigma"] = p.sigma;
   // What to draw from before it is clipped at ± noise_limit, so that sigma is what is played.

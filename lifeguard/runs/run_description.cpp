@@ -62,18 +62,18 @@ System system_from(const std::string& stored, const TaskSettings& settings) {
                                 signals_from(json.at("features")),
                                 {}};
     if (json.at("linear").get<bool>()) {
+      // Before there is room for as many entries as a damaged file asks for.
+      require(description.states.size() <= 64, "states",
+              static_cast<double>(description.states.size()), "must be at most 64");
       const auto states = static_cast<Eigen::Index>(description.states.size());
       const auto actions = static_cast<Eigen::Index>(description.actions.size());
       description.model = LinearModel{Eigen::MatrixXd::Zero(states, states),
                                       Eigen::MatrixXd::Zero(states, actions)};
     }
     description.validate();
-    const bool linear = description.model.has_value();
     const std::vector<Signal>& seen =
         description.features.empty() ? description.states : description.features;
     settings.validate(static_cast<int>(seen.size()), static_cast<int>(description.actions.size()));
-    require(!linear || description.states.size() <= 64, "states",
-            static_cast<double>(description.states.size()), "must be at most 64");
     return make_described_system(std::move(description), settings);
   } catch (const nlohmann::json::exception& error) {
     throw InvalidInput("system", stored, error.what());

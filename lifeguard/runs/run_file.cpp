@@ -235,7 +235,7 @@ void insert_description(SQLite::Database& database, const RunDescription& descri
 
 RunWriter RunWriter::create(const std::filesystem::path& path, const RunDescription& description) {
   if (std::filesystem::exists(path)) {
-    throw RunFileError(
+    throw RunFileExists(
         fmt::format("{} exists already; resume it or choose another name", path.string()));
   }
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());

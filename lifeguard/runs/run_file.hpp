@@ -38,6 +38,12 @@ class RunFileBusy : public RunFileError {
   using RunFileError::RunFileError;
 };
 
+/// The file that was to be made is there already.
+class RunFileExists : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
+};
+
 /// There is no room for the run file to grow.
 class RunFileFull : public RunFileError {
  public:

@@ -71,6 +71,7 @@
 #undef LIFEGUARD_EQUATIONS_BEGIN
 #undef LIFEGUARD_EQUATIONS_END
 
+// NOLINTBEGIN(misc-definitions-in-headers): this file is the body of one .cpp.
 HWY_BEFORE_NAMESPACE();
 namespace lifeguard {
 namespace HWY_NAMESPACE {
@@ -103,3 +104,4 @@ lifeguard::CompiledEquations LIFEGUARD_SYSTEM::equations() {
   return lifeguard::HWY_NAMESPACE::equations_of<LIFEGUARD_SYSTEM>(&lifeguard::simulate_own_chunk);
 }
 #endif
+// NOLINTEND(misc-definitions-in-headers)

@@ -111,7 +111,8 @@ RolloutJob make_storing_job(const Task& task, const GaussianPolicy& policy,
   job.features_out = out.feature_row(0, 0);
   job.actions_out = out.action_row(0, 0);
   job.costs_out = out.cost_row(0);
-  const auto numbers = static_cast<std::size_t>(job.feature_count + task.actions() + 1);
+  const std::size_t numbers =
+      static_cast<std::size_t>(job.feature_count) + static_cast<std::size_t>(task.actions()) + 1;
   job.past_caches =
       numbers * job.stride * static_cast<std::size_t>(job.steps) * sizeof(double) > kCachedBytes;
   job.lengths_out = out.lengths();

@@ -3,13 +3,13 @@
 
     kills.py LIFEGUARD [KILLS]
 """
-import json, os, pathlib, random, subprocess, sys, tempfile, time
+import json, os, pathlib, random, subprocess, sys, time
 
-from machine import Mass, results, run
+from machine import Mass, results, run, work_in_empty_folder
 
 lifeguard = pathlib.Path(sys.argv[1]).resolve()
 kills = int(sys.argv[2]) if len(sys.argv) > 2 else 100
-os.chdir(tempfile.mkdtemp())
+work_in_empty_folder()
 STEPS = 40
 ROUNDS = 12
 chance = random.Random(4)

@@ -1,5 +1,5 @@
 """A machine outside, and what the tests of fleets share: nothing here is lifeguard's own code."""
-import json, random, sqlite3, subprocess
+import atexit, json, os, random, shutil, sqlite3, subprocess, tempfile
 
 DT = 0.05
 
@@ -52,6 +52,13 @@ class Mass:
                 states, actions = self.fly(policy, steps)
                 line = {"states": states, "actions": actions, "end": "finished"}
                 file.write(json.dumps(line) + "\n")
+
+
+def work_in_empty_folder():
+    """One that is gone when the test ends."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.chdir(folder)
 
 
 def run(*command, code=0):

@@ -5,16 +5,16 @@
 
 ROBOT is the one in C++, which learns alone before the others.
 """
-import atexit, json, os, pathlib, random, signal, subprocess, sys, tempfile, time, urllib.error
+import atexit, json, os, pathlib, random, signal, subprocess, sys, time, urllib.error
 import urllib.parse, urllib.request
 
-from machine import Mass, run
+from machine import Mass, run, work_in_empty_folder
 
 lifeguard = pathlib.Path(sys.argv[1]).resolve()
 robot = pathlib.Path(sys.argv[2]).resolve()
 robot_in_cpp = pathlib.Path(sys.argv[3]).resolve()
 count = int(sys.argv[4]) if len(sys.argv) > 4 else 100
-os.chdir(tempfile.mkdtemp())
+work_in_empty_folder()
 TOKEN = "a token that nobody guesses"
 chance = random.Random(5)
 

@@ -6,12 +6,12 @@
 init, validate, 20 rounds by policy and observe, check, report, a machine retired and one added, and
 the C header compiled and compared with the JSON.
 """
-import json, os, pathlib, subprocess, sys, tempfile
+import json, os, pathlib, subprocess, sys, time
 
-from machine import Mass, run
+from machine import Mass, run, work_in_empty_folder
 
 lifeguard = pathlib.Path(sys.argv[1]).resolve()
-os.chdir(tempfile.mkdtemp())
+work_in_empty_folder()
 STEPS = 60
 
 run(lifeguard, "init", "mass-spring", "-o", "fleet.toml")
@@ -19,6 +19,17 @@ fleet = pathlib.Path("fleet.toml")
 fleet.write_text(fleet.read_text().replace("steps = 150", f"steps = {STEPS}"))
 assert "closed loop" in run(lifeguard, "validate", "fleet.toml")
 assert json.loads(run(lifeguard, "validate", "fleet.toml", "--json"))["usable"]
+
+# Who asks first makes the run file; whoever asks meanwhile waits for it.
+run(lifeguard, "init", "cart-pole", "-o", "carts.toml")
+asked = []
+for _ in range(6):
+    asked.append(subprocess.Popen([lifeguard, "policy", "carts.toml", "--machine", "first"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    time.sleep(0.05)
+told = [process.communicate() for process in asked]
+assert all(process.returncode == 0 for process in asked), told
+assert len({answer for answer, _ in told}) == 1, told
 
 machines = {"first": Mass(2.75, seed=1), "second": Mass(2.6, seed=2), "third": Mass(2.9, seed=3)}
 

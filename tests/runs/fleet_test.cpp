@@ -321,7 +321,7 @@ TEST_F(Fleets, NewLimitsHoldFromTheNextPolicyOn) {
     for (std::uint64_t i = 1; i <= 20; ++i) fly_round(fleet, wide, i % 2 == 1 ? "a" : "b", i, 60);
   }
   const ExperimentConfig tight = small_fleet("", "0.005");
-  const DrawnTasks drawn = draw_tasks(tight, {}, lifeguard::Machines::as_known);
+  const DrawnTasks drawn = draw_tasks(tight, {}, Machines::as_known);
   const RunView before(path("fleet.run"));
   EXPECT_FALSE(obeys_exactly(drawn.safe_sets[0], before.policies.col(0)));
   FleetRun fleet(tight, path("fleet.run"));

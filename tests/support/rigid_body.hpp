@@ -4,10 +4,14 @@
 // models in Euler's angles: the attitude is a rotation matrix, forces and torques are summed rotor
 // by rotor from where each sits, and Runge-Kutta takes many small steps.
 
+#include <gtest/gtest.h>
+
 #include <Eigen/Dense>
 #include <cmath>
+#include <cstdint>
 
 #include "lifeguard/systems/quadrotor.hpp"
+#include "lifeguard/systems/task.hpp"
 
 namespace lifeguard::test_support {
 
@@ -107,5 +111,22 @@ class RigidBodyModel {
 
   Quadrotor machine_;
 };
+
+/// How far a model is from this one, given the integrator, its step and the number of a case, must
+/// shrink with the step as the order of the integrator says.
+template <class Distance>
+void expect_orders_of_integrators(const Distance& distance_from_reference) {
+  for (std::uint64_t index = 0; index < 5; ++index) {
+    for (const Integrator euler : {Integrator::explicit_euler, Integrator::semi_implicit_euler}) {
+      const double ratio = distance_from_reference(euler, 0.0005, index) /
+                           distance_from_reference(euler, 0.00025, index);
+      EXPECT_NEAR(ratio, 2, 0.2) << index;
+    }
+    const double ratio = distance_from_reference(Integrator::runge_kutta_4, 0.01, index) /
+                         distance_from_reference(Integrator::runge_kutta_4, 0.005, index);
+    EXPECT_GT(ratio, 11) << index;
+    EXPECT_LT(ratio, 24) << index;
+  }
+}
 
 }  // namespace lifeguard::test_support

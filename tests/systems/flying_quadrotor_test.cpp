@@ -67,17 +67,7 @@ TEST(FlyingQuadrotor, MovesAsARigidBodyDoes) {
 }
 
 TEST(FlyingQuadrotor, ComesNearerAtTheOrderOfTheIntegrator) {
-  for (std::uint64_t index = 0; index < 5; ++index) {
-    for (const Integrator euler : {Integrator::explicit_euler, Integrator::semi_implicit_euler}) {
-      const double ratio = distance_from_reference(euler, 0.0005, index) /
-                           distance_from_reference(euler, 0.00025, index);
-      EXPECT_NEAR(ratio, 2, 0.2) << index;
-    }
-    const double ratio = distance_from_reference(Integrator::runge_kutta_4, 0.01, index) /
-                         distance_from_reference(Integrator::runge_kutta_4, 0.005, index);
-    EXPECT_GT(ratio, 11) << index;
-    EXPECT_LT(ratio, 24) << index;
-  }
+  test_support::expect_orders_of_integrators(distance_from_reference);
 }
 
 TEST(FlyingQuadrotor, FallsFreelyWithItsRotorsStopped) {
