@@ -157,6 +157,14 @@ TEST_F(Fleets, AFleetIsPlayedCheckedAndReplayedAsAnyExperiment) {
   EXPECT_THAT(check_run(path("played.run"), true).findings, testing::IsEmpty());
 }
 
+TEST_F(Fleets, ALinearModelIsPlayedCheckedAndReplayedToo) {
+  const ExperimentConfig config =
+      parse_config(fleet_template("linear"), "linear.toml",
+                   {"experiment.rounds=4", "evaluation.start_states=5"});
+  start_run(config, path("linear.run"));
+  EXPECT_THAT(check_run(path("linear.run"), true).findings, testing::IsEmpty());
+}
+
 TEST_F(Fleets, LearnsFromOutsideAndEveryPolicyIsProven) {
   const ExperimentConfig config = small_fleet();
   FleetRun fleet(config, path("fleet.run"));
@@ -352,7 +360,7 @@ TEST_F(Fleets, APlayedRunIsNoFleetAndAFleetIsNotResumed) {
   start_run(run_files::small_config("learner", 3), path("played.run"));
   EXPECT_THROW(FleetRun(small_fleet(), path("played.run")), RunFileError);
   play_small_fleet(path("fleet.run"));
-  EXPECT_THROW(resume_run(path("fleet.run")), RunFileError);
+  EXPECT_THROW(resume_run(path("fleet.run")), InvalidInput);
 }
 
 TEST_F(Fleets, ExternalMachinesLearn) {
