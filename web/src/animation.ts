@@ -172,8 +172,9 @@ export class AnimationView {
 
   update(run: Run, taskIndex: number): void {
     const task: Task = run.tasks[taskIndex];
-    this.figure.hidden = !task.first_flights || !task.last_flights;
-    if (!task.first_flights || !task.last_flights) return;
+    // There are none of a machine that cannot be simulated.
+    this.figure.hidden = !task.first_flights?.length || !task.last_flights?.length;
+    if (!task.first_flights?.length || !task.last_flights?.length) return;
     this.run = run;
     [this.panels[0].flights, this.panels[1].flights] = [task.first_flights, task.last_flights];
     const all = [...task.first_flights, ...task.last_flights];
