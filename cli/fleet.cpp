@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -35,7 +36,13 @@ struct InitArguments {
 };
 
 void init(const InitArguments& arguments) {
-  const std::string text = fleet_template(arguments.system);
+  std::string text = fleet_template(arguments.system);
+  // A fleet of its own has a name of its own: that of its file, if it can be one.
+  const std::string name = std::filesystem::path(arguments.out).stem().string();
+  const bool usable = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_';
+  });
+  if (usable) text.replace(text.find("my-fleet"), std::string_view("my-fleet").size(), name);
   if (arguments.out.empty()) {
     put("{}", text);
     return;
@@ -130,6 +137,7 @@ struct ObserveArguments {
   std::string machine;
   std::string file;
   std::string id;
+  std::string policy;
   bool json = false;
 };
 
@@ -139,8 +147,12 @@ void observe(const ObserveArguments& arguments) {
   work.stop = stop_token();
   const RecordingFormat format = recording_format(arguments.file);
   const std::string text = read_input_file("file", arguments.file, kMostRecordingBytes);
-  const Recording recording =
+  Recording recording =
       read_recording(text, format, std::filesystem::path(arguments.file).filename().string());
+  require(
+      arguments.policy.empty() || recording.policy.empty() || recording.policy == arguments.policy,
+      "--policy", arguments.policy, fmt::format("must be that of the file, {}", recording.policy));
+  if (recording.policy.empty()) recording.policy = arguments.policy;
   Fingerprint digest;
   digest.add(std::string_view(text));
   FleetRun fleet(load_config(arguments.fleet),
@@ -207,6 +219,9 @@ void add_fleet_commands(CLI::App& app) {
            "the run file to learn into (the fleet's name with .run if left out)");
   observe_command->add_option("--id", observe_arguments->id,
                               "a name of these trajectories; sent again they count once");
+  observe_command->add_option(
+      "--policy", observe_arguments->policy,
+      "the fingerprint of the policy that was played, if the file has none");
   observe_command->add_flag("--json", observe_arguments->json, "print the round as JSON");
   observe_command->footer(
       "`lifeguard policy FLEET --machine NAME` says what to play. Trajectories that cannot come\n"

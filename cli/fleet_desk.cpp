@@ -11,6 +11,8 @@
 #include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/input_file.hpp"
 #include "lifeguard/runs/policy_export.hpp"
+#include "lifeguard/runs/run_file.hpp"
+#include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 
 namespace lifeguard {
@@ -25,6 +27,7 @@ void require_name(std::string_view field, const std::string& name) {
     throw BadName(field, printable(name),
                   fmt::format("must have 1 to {} characters", kLongestName));
   }
+  if (!is_utf8(name)) throw BadName(field, printable(as_utf8(name)), "must be UTF-8");
   for (const char c : name) {
     if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) continue;
     throw BadName(field, printable(name), "must be one line of plain text");
@@ -46,7 +49,14 @@ FleetDesk::~FleetDesk() = default;
 
 void FleetDesk::open() {
   fleet_.reset();  // which gives the file free
+  if (opened_ && !std::filesystem::exists(run_file_)) {
+    // A new one would forget everything, and count again what is sent again.
+    throw RunFileError(fmt::format(
+        "{} was deleted or renamed while it was served: put it back, or start again without it",
+        run_file_.string()));
+  }
   fleet_ = std::make_unique<FleetRun>(*config_, run_file_);
+  opened_ = true;
 }
 
 void FleetDesk::look_for_edits() {
@@ -110,7 +120,7 @@ nlohmann::ordered_json FleetDesk::policy(const std::string& machine) {
   require_name("machine", machine);
   return with_fleet([&](FleetRun& fleet) {
     nlohmann::ordered_json json = policy_to_json(fleet.policy(machine));
-    json["steps"] = config_->steps;
+    if (!problem_.empty()) json["problem"] = problem_;
     return json;
   });
 }

@@ -55,6 +55,7 @@ class FleetDesk {
   std::mutex mutex_;
   std::unique_ptr<ExperimentConfig> config_;  // in force
   std::unique_ptr<FleetRun> fleet_;
+  bool opened_ = false;
   std::string text_;     // of the fleet's file when it was last looked at
   std::string problem_;  // why it was refused
   Clock::time_point next_look_{};

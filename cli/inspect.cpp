@@ -106,6 +106,8 @@ ExportedPolicy find_policy(const PolicyArguments& arguments) {
             "must not be given: this is a run file already");
     return export_policy(RunView(arguments.run), arguments.task);
   }
+  require(!arguments.task.empty() && arguments.task != "0", "--machine", "(none)",
+          "must be the name of a machine of the fleet");
   when_stopped(kStopped, [] { return std::string(); });
   LongWork work;
   work.stop = stop_token();

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -101,10 +103,18 @@ httplib::Server::HandlerResponse admit(const std::string& token, bool robots,
                                        httplib::Response& response) {
   using enum httplib::Server::HandlerResponse;
   const bool from_robot = robots && request.path == "/api/observations";
-  const bool reads = request.method == "GET" || request.method == "HEAD";
+  // What hands out a policy writes that down, so that only GET will do.
+  const bool hands_out = robots && request.path == "/api/policy";
+  const bool reads = request.method == "GET" || (request.method == "HEAD" && !hands_out);
   if (from_robot ? request.method != "POST" : !reads) {
     response.set_header("Allow", from_robot ? "POST" : "GET, HEAD");
     refuse(response, 405, from_robot ? "only POST" : "only GET and HEAD");
+    return Handled;
+  }
+  // What is packed may be a thousand times as large as it looks.
+  if (const std::string encoding = request.get_header_value("Content-Encoding");
+      !encoding.empty() && encoding != "identity") {
+    refuse(response, 415, "Content-Encoding must be identity");
     return Handled;
   }
   if (!token.empty() && !same_token(token, given_token(request))) {
@@ -191,7 +201,9 @@ void answer_robot(httplib::Response& response, const Action& action) {
 void take_observation(FleetDesk& desk, const httplib::Request& request,
                       httplib::Response& response) {
   std::string type = request.get_header_value("Content-Type");
-  type = type.substr(0, type.find(';'));
+  type = type.substr(0, type.find_first_of("; "));
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const bool json = type == "application/x-ndjson" || type == "application/jsonl";
   if (!json && type != "text/csv") {
     return send_json(response,
@@ -250,7 +262,9 @@ void add_routes(httplib::Server& server, RunFolder& folder, const std::string& t
     refuse(response, 500, "the run cannot be read");
   });
   server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-    if (response.body.empty()) refuse(response, response.status, "not found or not understood");
+    if (!response.body.empty()) return;
+    refuse(response, response.status,
+           response.status == 413 ? "too large" : "not found or not understood");
   });
 }
 

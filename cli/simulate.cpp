@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +20,9 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "lifeguard/core/check.hpp"
 #include "lifeguard/core/random.hpp"
-#include "lifeguard/runs/family_config.hpp"
+#include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/recording_file.hpp"
 #include "lifeguard/runs/statistics.hpp"
@@ -31,10 +34,10 @@ namespace lifeguard {
 namespace {
 
 struct SimulateOptions {
-  std::string family = "quadrotor";
-  int tasks = 10;
-  int trajectories = 50;
-  int steps = 150;
+  std::string what = "quadrotor";
+  std::optional<int> tasks;
+  std::optional<int> trajectories;
+  std::optional<int> steps;
   std::uint64_t seed = 1;
   int threads = 0;
   std::string csv;
@@ -42,9 +45,68 @@ struct SimulateOptions {
   bool json = false;
 };
 
-Family find_family(const std::string& name) {
-  return std::filesystem::path(name).extension() == ".toml" ? load_family(name)
-                                                            : family_by_name(name);
+/// What there is to simulate: tasks of a family, or the machines of a fleet as they are known.
+struct Plan {
+  std::string name;
+  Family family;
+  std::vector<Task> machines;  // empty: tasks are drawn from the family
+  int tasks = 0;
+  int trajectories = 0;
+  int steps = 0;
+
+  bool fleet() const { return !machines.empty(); }
+  Task task(std::uint64_t seed, int place) const {
+    return fleet() ? machines[static_cast<std::size_t>(place)]
+                   : family.draw(seed, static_cast<std::uint64_t>(place));
+  }
+};
+
+Plan plan_of(const SimulateOptions& options) {
+  ExperimentConfig config;  // also says how many, where a family is named
+  if (std::filesystem::path(options.what).extension() == ".toml") {
+    config = load_config(options.what);
+  } else {
+    config.family = family_by_name(options.what);
+  }
+  Plan plan;
+  plan.family = config.family;
+  plan.name = config.machines.empty() ? config.family.name : config.name;
+  for (const int place : config.active) {
+    plan.machines.push_back(config.machines[static_cast<std::size_t>(place)].task);
+  }
+  require(!plan.fleet() || !options.tasks, "--tasks", options.tasks.value_or(0),
+          "must not be given: a fleet has the machines that it names");
+  plan.tasks =
+      plan.fleet() ? static_cast<int>(plan.machines.size()) : options.tasks.value_or(config.tasks);
+  plan.trajectories = options.trajectories.value_or(config.trajectories);
+  plan.steps = options.steps.value_or(config.steps);
+  return plan;
+}
+
+/// The value of a parameter where a system has it.
+std::optional<double> find_parameter(const System& system, const std::string& name) {
+  for (const ParameterDescription& p : describe(system).parameters) {
+    if (p.name == name) return p.value;
+  }
+  return std::nullopt;
+}
+
+/// The parameters that are not the same in all tasks.
+std::vector<std::string> varied_parameters(const Plan& plan) {
+  std::vector<std::string> varied;
+  if (!plan.fleet()) {
+    for (const ParameterRange& range : plan.family.ranges) varied.push_back(range.parameter);
+    return varied;
+  }
+  for (const ParameterDescription& p : describe(plan.machines.front().system).parameters) {
+    std::vector<std::optional<double>> values;
+    for (const Task& task : plan.machines) values.push_back(find_parameter(task.system, p.name));
+    const bool all = std::find(values.begin(), values.end(), std::nullopt) == values.end();
+    const bool same = std::count(values.begin(), values.end(), values.front()) ==
+                      static_cast<long>(values.size());
+    if (all && !same) varied.push_back(p.name);
+  }
+  return varied;
 }
 
 /// Over trajectories.
@@ -107,18 +169,30 @@ struct TaskCosts {
   int failed = 0;
 };
 
-void print_table(const Family& family, const std::vector<Task>& tasks,
+void print_table(const Plan& plan, const std::vector<Task>& tasks,
                  const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
-                 const SimulateOptions& options) {
-  put("{}: {} tasks, {} trajectories of {} steps each, seed {}\n", family.name, options.tasks,
-      options.trajectories, options.steps, options.seed);
+                 std::uint64_t seed) {
+  put("{}: {} {}, {} trajectories of {} steps each, seed {}\n", plan.name, plan.tasks,
+      plan.fleet() ? "machines" : "tasks", plan.trajectories, plan.steps, seed);
   put("Cost of a step: LQR as flown with exploration noise, LQR without noise, no control.\n");
-  put("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
-  put("{:>5}", "task");
+  if (plan.fleet()) {
+    put("Not the same in all machines: {}\n\n",
+        varied.empty() ? "nothing" : fmt::format("{}", fmt::join(varied, ", ")));
+  } else {
+    put("Varied from task to task: {}\n\n", fmt::join(varied, ", "));
+  }
+  std::vector<std::string> names;
+  std::size_t width = 5;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    names.push_back(plan.fleet() ? tasks[t].name : fmt::format("{}", t));
+    width = std::max(width, names.back().size());
+  }
+  width = std::min<std::size_t>(width, 40);
+  put("{:>{}}", plan.fleet() ? "machine" : "task", width);
   for (std::size_t i = 0; i < varied.size(); ++i) put("{:>11}", fmt::format("({})", i + 1));
   put("{:>20}{:>12}{:>12}{:>8}\n", "with noise", "no noise", "no control", "failed");
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    put("{:>5}", t);
+    put("{:>{}}", names[t], width);
     for (const std::string& name : varied) {
       put("{:>11.4g}", parameter(tasks[t].system, name));
     }
@@ -129,12 +203,12 @@ void print_table(const Family& family, const std::vector<Task>& tasks,
   }
 }
 
-void print_result(const Family& family, const std::vector<Task>& tasks,
+void print_result(const Plan& plan, const std::vector<Task>& tasks,
                   const std::vector<std::string>& varied, const std::vector<TaskCosts>& costs,
-                  const SimulateOptions& options, double steps_per_second) {
+                  std::uint64_t seed, double steps_per_second) {
   nlohmann::ordered_json json;
-  json["family"] = family.name;
-  json["seed"] = options.seed;
+  json[plan.fleet() ? "fleet" : "family"] = plan.name;
+  json["seed"] = seed;
   json["steps_per_second"] = steps_per_second;
   json["tasks"] = nlohmann::ordered_json::array();
   for (std::size_t t = 0; t < tasks.size(); ++t) {
@@ -154,37 +228,36 @@ void print_result(const Family& family, const std::vector<Task>& tasks,
 }
 
 /// All trajectories of all tasks are kept.
-void require_memory_for(const SimulateOptions& options, const Task& task) {
-  require_memory("--tasks x --trajectories x --steps",
-                 fmt::format("{} x {} x {}", options.tasks, options.trajectories, options.steps),
-                 options.tasks * trajectory_bytes(options.trajectories, options.steps,
-                                                  task.states(), task.actions()));
+void require_memory_for(const Plan& plan, const Task& task) {
+  require_memory(
+      "--tasks x --trajectories x --steps",
+      fmt::format("{} x {} x {}", plan.tasks, plan.trajectories, plan.steps),
+      plan.tasks * trajectory_bytes(plan.trajectories, plan.steps, task.states(), task.actions()));
 }
 
 void simulate(const SimulateOptions& options) {
-  require_distinct_files("family, --csv and --record",
-                         {options.family, options.csv, options.record});
+  require_distinct_files("family, --csv and --record", {options.what, options.csv, options.record});
   if (!options.record.empty()) recording_format(options.record);  // another ending is refused now
-  const Family family = find_family(options.family);
-  require_memory_for(options, family.draw(options.seed, 0));
+  const Plan plan = plan_of(options);
+  require_memory_for(plan, plan.task(options.seed, 0));
   when_stopped(kStopped,
                [] { return std::string("nothing is kept, the same command begins again"); });
   Progress progress(/*quiet=*/false);
   const LongWork work = progress.work();
   std::vector<Task> tasks;
-  for (int t = 0; t < options.tasks; ++t) {
-    work.step("drawing tasks", t, options.tasks);
-    tasks.push_back(family.draw(options.seed, static_cast<std::uint64_t>(t)));
+  for (int t = 0; t < plan.tasks; ++t) {
+    work.step("drawing tasks", t, plan.tasks);
+    tasks.push_back(plan.task(options.seed, t));
   }
   RolloutSettings settings;
-  settings.trajectories = options.trajectories;
-  settings.steps = options.steps;
+  settings.trajectories = plan.trajectories;
+  settings.steps = plan.steps;
   settings.seed = derive_seed(options.seed, 1);
   settings.threads = options.threads;
 
   std::vector<GaussianPolicy> policies;
   for (const Task& task : tasks) {
-    work.step("computing LQR gains", static_cast<long>(policies.size()), options.tasks);
+    work.step("computing LQR gains", static_cast<long>(policies.size()), plan.tasks);
     policies.emplace_back(lqr_gains(task), task.settings.sigma);
   }
   std::vector<Trajectories> batches(tasks.size());
@@ -199,11 +272,10 @@ void simulate(const SimulateOptions& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-  std::vector<std::string> varied;
-  for (const ParameterRange& range : family.ranges) varied.push_back(range.parameter);
+  const std::vector<std::string> varied = varied_parameters(plan);
   std::vector<TaskCosts> costs;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    work.step("evaluating", static_cast<long>(t), options.tasks);
+    work.step("evaluating", static_cast<long>(t), plan.tasks);
     const GaussianPolicy idle(Eigen::MatrixXd::Zero(policies[t].actions(), policies[t].features()),
                               0.0);
     costs.push_back({summarise(batches[t]),
@@ -211,11 +283,11 @@ void simulate(const SimulateOptions& options) {
                      evaluate(tasks[t], idle, settings).mean_cost, batches[t].failed()});
   }
   progress.finish();
-  const double count = static_cast<double>(options.tasks) * options.trajectories * options.steps;
+  const double count = static_cast<double>(plan.tasks) * plan.trajectories * plan.steps;
   if (options.json) {
-    print_result(family, tasks, varied, costs, options, count / seconds);
+    print_result(plan, tasks, varied, costs, options.seed, count / seconds);
   } else {
-    print_table(family, tasks, varied, costs, options);
+    print_table(plan, tasks, varied, costs, options.seed);
     put("\n{:.0f} steps in {:.2f} ms: {:.1f} million steps a second ({})\n", count, 1e3 * seconds,
         1e-6 * count / seconds, current_simd_target());
   }
@@ -235,16 +307,20 @@ void simulate(const SimulateOptions& options) {
 void add_simulate_command(CLI::App& app) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand(
-      "simulate", "Draw the tasks of a family, simulate each under LQR, print a table of costs");
+      "simulate",
+      "Simulate the tasks of a family or the machines of a fleet under LQR, print their costs");
   command
-      ->add_option("family", options->family,
-                   fmt::format("a family ({}) or a TOML file that describes one",
+      ->add_option("family", options->what,
+                   fmt::format("a family ({}), or the TOML file of a family, an experiment or a "
+                               "fleet",
                                fmt::join(family_names(), ", ")))
       ->capture_default_str();
-  add_number(*command, "--tasks", options->tasks, 1, 100000, "tasks to draw");
+  add_number(*command, "--tasks", options->tasks, 1, 100000,
+             "tasks to draw (10, or as the file says, if left out)");
   add_number(*command, "--trajectories", options->trajectories, 1, 1000000,
-             "trajectories for each task");
-  add_number(*command, "--steps", options->steps, 1, 1000000, "steps of each trajectory");
+             "trajectories for each task (50, or as the file says)");
+  add_number(*command, "--steps", options->steps, 1, 1000000,
+             "steps of each trajectory (150, or as the file says)");
   add_number(*command, "--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max(),
              "same seed, same results to the bit");
   add_threads(*command, options->threads);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The command with a system that is not built in, from a configuration to every kind of result.
+# The command with systems that are not built in, from a configuration to every kind of result.
 #   tests/own_command.sh EXAMPLE_OWN_COMMAND
 set -euo pipefail
 own=$1
-config=$(cd "$(dirname "$0")/.." && pwd)/examples/pendulum.toml
+here=$(cd "$(dirname "$0")" && pwd)
+config=$here/../examples/pendulum.toml
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -29,4 +30,36 @@ contains out "Varied from task to task: mass, length"
 contains out "pendulum"
 if "$own" run "$config" -o b.run --set family.base=boat 2>err; then exit 1; fi
 contains err '"pendulum"'
+
+# A fleet of the other one: robots that balance, with closed loops, played and from outside.
+cp "$here/../examples/balancing_robots.toml" robots.toml
+"$own" validate robots.toml >out
+contains out "3 machines, 3 can be used"
+contains out "for the linear machine, 100 % of the start box"
+"$own" run robots.toml -o played.run --quiet --json >out
+contains out '"falls": 0'
+contains out '"unsafe_policies": 0'
+"$own" check played.run --replay >out
+contains out "all holds"
+"$own" report played.run --json >out
+contains out '"system":"balancing-robot","drawing":"","signals":[{"name":"body angle","unit":"rad"},'
+"$own" report played.run -o robots.html
+"$own" policy played.run --task drinks --c-header drinks.h --header drinks.hpp
+contains drinks.h "in_guaranteed_region"
+printf '#include "drinks.h"\nint main(void) { return 0; }\n' >use.c
+"${CC:-cc}" -std=c99 -Wall -Werror -Wno-unused-function -fsyntax-only use.c
+"$own" simulate robots.toml >out
+contains out "3 machines, 50 trajectories of 200 steps"
+"$own" policy robots.toml --machine drinks >policy.json
+PYTHONPATH=$here/fleets python3 -B -c '
+import json, machine
+machine.record_any("flights.jsonl", json.load(open("policy.json")), steps=200, count=6)'
+"$own" observe robots.toml --machine drinks flights.jsonl --id first >out
+contains out "drinks: round 1"
+"$own" check robots.run >out
+contains out "all holds"
+# Its starts are its own: a region that does not hold them is refused, not promised.
+if "$own" run robots.toml -o small.run --set safe_set.closed_loop.start_share=0.3 \
+  --set 'safe_set.closed_loop.state_limits=[0.05, 0.5, 0.3, 0.5]' 2>err; then exit 1; fi
+contains err "must lie in the guaranteed region"
 echo "a system of one's own is like any other"

@@ -158,8 +158,11 @@ std::optional<Chart> guaranteed_region_chart(const RunDetails& details, std::siz
   chart.note = fmt::format(
       "From the region the machine never leaves it under a safe policy, whatever the noise within "
       "its limits: the shadow in two states of the ellipsoid xᵀPx ≤ 1. {} trajectories of the "
-      "last policy, with noise, relative to the goal.",
-      kTrajectories);
+      "last policy, with noise, relative to the goal.{}",
+      kTrajectories,
+      loop->plant.statement == PlantStatement::linear
+          ? " Proven for linear models of the machine; that the machine is one of them is not."
+          : "");
   chart.x_label = "step";
   Eigen::MatrixXd shape = loop->p.llt().solve(Eigen::MatrixXd::Identity(n, n));
   shape = shape.unaryExpr([](double v) { return six_digits(v); });

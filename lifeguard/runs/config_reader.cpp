@@ -17,6 +17,7 @@
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/fleet_config.hpp"
 #include "lifeguard/runs/mass_plant.hpp"
+#include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/systems/lqr.hpp"
@@ -52,7 +53,7 @@ class ConfigReader : public SettingVisitor {
               std::string_view /*meaning*/) override {
     if (const toml::node* node = find(key)) {
       require(node->is_number(), located(*node, path(key)), text_of(*node), "must be a number");
-      const double given = *node->value<double>();
+      const double given = number_of(*node);
       require(std::isfinite(given), located(*node, path(key)), text_of(*node), "must be finite");
       require(range.contains(given), located(*node, path(key)), text_of(*node), range.rule());
       value = given;
@@ -346,7 +347,8 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
 
 ExperimentConfig load_config(const std::filesystem::path& path,
                              const std::vector<std::string>& overrides) {
-  return parse_config(read_text_file(path), path.filename().string(), overrides);
+  // Any bytes may be the name of a file.
+  return parse_config(read_text_file(path), as_utf8(path.filename().string()), overrides);
 }
 
 ExperimentConfig configuration_of(const ExperimentConfig& config, const std::string& label,

@@ -1,6 +1,7 @@
 #include "lifeguard/runs/drawn_tasks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -97,6 +98,28 @@ Task known_task(const ExperimentConfig& config, int place) {
                             static_cast<std::uint64_t>(place));
 }
 
+/// A user's own system starts where its type says, whatever the settings say: a closed loop whose
+/// region does not hold that would promise what is not so.
+void require_guaranteed_starts(const ExperimentConfig& config, const Task& task,
+                               const ClosedLoop& closed_loop) {
+  if (!describe(task.system).custom || described(task.system) != nullptr) return;
+  constexpr int kStarts = 200;
+  RolloutSettings rollouts;
+  rollouts.trajectories = kStarts;
+  rollouts.steps = 1;
+  rollouts.seed = run_seed(config, SeedOf::machine);
+  const GaussianPolicy idle(Eigen::MatrixXd::Zero(task.actions(), task.states()), 0.0);
+  for (const Eigen::MatrixXd& path : state_paths(task, idle, rollouts)) {
+    const Eigen::VectorXd start = path.col(0);
+    require(closed_loop.guarantees(start), "safe_set.closed_loop.start_share",
+            fmt::format("a start of \"{}\" at {} from its goal", task.name,
+                        fmt::join(start.begin(), start.end(), ", ")),
+            "must lie in the guaranteed region: the starts of a user's own system come from its "
+            "type and cannot be made fewer, so start_share must be 1 and the start box of its "
+            "default_settings() must hold all of them");
+  }
+}
+
 }  // namespace
 
 std::vector<Machine> machines_of(const ExperimentConfig& config) {
@@ -130,7 +153,10 @@ DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::Vect
     task.settings.start_low = task.settings.goal + closed_loop.start_low;
     task.settings.start_high = task.settings.goal + closed_loop.start_high;
     settle(task);
-    if (machines == Machines::drawn) task = actual_machine(config, task, place);
+    if (machines == Machines::drawn) {
+      require_guaranteed_starts(config, task, closed_loop);
+      task = actual_machine(config, task, place);
+    }
     if (!own && config.start_lqr_share < 0) {
       drawn.first = {choose_anchor(set).parameters, "", true};
       return drawn;

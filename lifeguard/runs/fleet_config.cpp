@@ -222,8 +222,10 @@ Machine read_machine(const toml::table& root, const Source& source) {
   const toml::node* name = own.get("name");
   require(name != nullptr, own.place.child("name").at(*own.table), "(missing)", "must be given");
   machine.task.name = read_text(*name, own.place.child("name"));
-  require(!machine.task.name.empty(), own.place.child("name").at(*name), "\"\"",
-          "must not be empty");
+  constexpr std::size_t kLongestName = 200;
+  require(!machine.task.name.empty() && machine.task.name.size() <= kLongestName,
+          own.place.child("name").at(*name), text_of(*name),
+          fmt::format("must have 1 to {} bytes", kLongestName));
   machine.task.system = read_system(source);
   source.both("parameters", [&](const toml::table& table, const TomlPlace& place) {
     read_parameter_values(table, place, machine.task.system);
@@ -283,7 +285,7 @@ std::vector<Machine> machines_from_table(const toml::table& root, std::string_vi
     const std::string& name = machine.task.name;
     require(names.insert(name).second, own.place.child("name").at(node), name,
             "must not appear twice");
-    const std::vector<std::string> own_gains = describe(machine.task.system).gain_names();
+    const std::vector<std::string> own_gains = describe(machine.task.system).gain_labels();
     if (machines.empty()) gains = own_gains;
     require(
         own_gains == gains, own.place.child("system").at(node),

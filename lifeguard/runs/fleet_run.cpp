@@ -15,9 +15,11 @@
 #include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/runs/run_checksums.hpp"
 #include "lifeguard/runs/run_description.hpp"
+#include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/systems/task_settings.hpp"
+#include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
@@ -33,7 +35,7 @@ constexpr auto kPause = std::chrono::milliseconds(20);
 
 /// Settings that may change while the fleet learns: they decide nothing that was learnt.
 bool may_change(std::string_view key) {
-  return key == "experiment.name" || key == "experiment.rounds" || key == "experiment.tasks" ||
+  return key == "experiment.rounds" || key == "experiment.tasks" ||
          key == "experiment.trajectories" || key == "experiment.seeds" ||
          key == "experiment.methods" || key.starts_with("evaluation.");
 }
@@ -72,6 +74,61 @@ std::string definition_of(const Machine& machine) {
 }
 
 namespace {
+
+void require_plain(std::string_view field, const std::string& text) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  require(is_utf8(text) && std::none_of(text.begin(), text.end(), control), field, as_utf8(text),
+          "must be one line of plain text, in UTF-8");
+}
+
+/// What a policy sees and does: its gains mean nothing to a machine with other signals.
+void require_same_signals(const Task& task, const Task& known) {
+  const SystemDescription now = describe(task.system);
+  const SystemDescription before = describe(known.system);
+  const auto text = [](const std::vector<Signal>& signals) {
+    std::vector<std::string> names;
+    for (const Signal& s : signals) names.push_back(fmt::format("{} [{}]", s.name, s.unit));
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  for (const auto& [field, own, others] : {std::tuple("inputs", now.inputs(), before.inputs()),
+                                           std::tuple("actions", now.actions, before.actions)}) {
+    require(own == others, fmt::format("machine \"{}\": {}", task.name, field), text(own),
+            fmt::format("must stay {} as long as the fleet learns", text(others)));
+  }
+}
+
+/// In how many of the recorded trajectories something happened that a safe machine never does, the
+/// state after the last action included.
+Incidents incidents_of(const Recording& recording, const Task& task,
+                       const Eigen::VectorXd& limits) {
+  const SystemDescription system = describe(task.system);
+  const auto place_in = [](const std::vector<Signal>& signals, const std::string& name) {
+    return std::find_if(signals.begin(), signals.end(),
+                        [&](const Signal& s) { return s.name == name; }) -
+           signals.begin();
+  };
+  Incidents found;
+  for (const RecordedTrajectory& t : recording.trajectories) {
+    const bool fell = t.end == EndReason::failed;
+    bool left = fell;
+    for (std::size_t s = 0; s < system.states.size() && task.own_features() == 0; ++s) {
+      const auto i = static_cast<Eigen::Index>(s);
+      const auto row = t.states.row(place_in(recording.states, system.states[s].name));
+      left = left || (row.array() - task.settings.goal(i)).abs().maxCoeff() > limits(i);
+    }
+    bool cut = false;
+    for (std::size_t a = 0; a < system.actions.size() && t.steps() > 0; ++a) {
+      const auto i = static_cast<Eigen::Index>(a);
+      const auto row = t.actions.row(place_in(recording.actions, system.actions[a].name));
+      cut = cut || row.maxCoeff() > task.settings.action_high(i) ||
+            row.minCoeff() < task.settings.action_low(i);
+    }
+    found.falls += fell ? 1 : 0;
+    found.violations += left ? 1 : 0;
+    found.saturations += cut ? 1 : 0;
+  }
+  return found;
+}
 
 /// The texts of a fleet's file, in the order in which they are read.
 std::vector<StoredText> with_observed(std::vector<StoredText> texts) {
@@ -276,6 +333,7 @@ void FleetRun::open(const LongWork& work) {
   }
   for (const StoredObservation& o : reader.observations()) {
     if (!o.id.empty()) observations_.emplace(o.id, o);
+    digests_.emplace(o.digest, o);
   }
   take_changes(work);
 }
@@ -295,6 +353,7 @@ void FleetRun::take_changes(const LongWork& work) {
   for (std::size_t i = 0; i < machines_.size(); ++i) {
     const Machine& machine = machines_[i];
     work.step("comparing machines", static_cast<long>(i), static_cast<long>(machines_.size()));
+    require_same_signals(machine.task, run_->drawn().tasks.front());
     const auto known = places_.find(machine.task.name);
     const std::string definition = definition_of(machine);
     if (known == places_.end()) {
@@ -379,6 +438,7 @@ ExportedPolicy FleetRun::policy(const std::string& machine) {
   if (!obeys_exactly(set, policy.parameters())) {
     throw RunFileError(fmt::format("the policy of {} is not proven safe", machine));
   }
+  exported.steps = fleet_.steps;
   exported.fingerprint = policy_fingerprint(machine, policy.parameters(), policy.sigma());
   const long safe_set = description_.tasks[static_cast<std::size_t>(t)].safe_set;
   const auto known = issue_places_.find({t, exported.fingerprint});
@@ -401,29 +461,24 @@ ExportedPolicy FleetRun::policy(const std::string& machine) {
 }
 
 const StoredIssue& FleetRun::issue_for(int task, const Recording& recording) const {
-  if (!recording.policy.empty()) {
-    const auto found = issue_places_.find({task, recording.policy});
-    require(found != issue_places_.end(), "policy", recording.policy,
-            "must be the fingerprint of a policy that was handed out to this machine");
-    return issues_[static_cast<std::size_t>(found->second)];
-  }
-  // Without a fingerprint: the last one, and the noise in the actions says whether that is true.
-  const auto last = std::find_if(issues_.rbegin(), issues_.rend(),
-                                 [&](const StoredIssue& issue) { return issue.task == task; });
-  require(last != issues_.rend(), "policy", "(none)",
-          "no policy was handed out to this machine yet: ask for one, and play it");
-  return *last;
+  require(
+      !recording.policy.empty(), "policy", "(none)",
+      "must be named: the fingerprint is in what `lifeguard policy` prints, and is written into "
+      "the recording, or given with --policy");
+  const auto found = issue_places_.find({task, recording.policy});
+  require(found != issue_places_.end(), "policy", recording.policy,
+          "must be the fingerprint of a policy that was handed out to this machine");
+  return issues_[static_cast<std::size_t>(found->second)];
+}
+
+ObservedRound FleetRun::repeated(const StoredObservation& earlier) const {
+  return {RunReader(path_).rounds(earlier.round).front(), earlier, true};
 }
 
 ObservedRound FleetRun::observe(const std::string& machine, const Recording& recording,
                                 const ObservationOrigin& origin) {
   const int t = active_place(machine);
-  for (const std::string& text : {origin.id, origin.source}) {
-    for (const char c : text) {
-      require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "id", text,
-              "must be one line of plain text");
-    }
-  }
+  require_plain("id", origin.id);
   if (const auto earlier = observations_.find(origin.id);
       !origin.id.empty() && earlier != observations_.end()) {
     if (earlier->second.digest != origin.digest) {
@@ -431,8 +486,12 @@ ObservedRound FleetRun::observe(const std::string& machine, const Recording& rec
           "id", origin.id,
           fmt::format("is that of other trajectories, which were round {}", earlier->second.round));
     }
-    const RunReader reader(path_);
-    return {reader.rounds(earlier->second.round).front(), earlier->second, true};
+    return repeated(earlier->second);
+  }
+  // The same data under another id say nothing new.
+  if (const auto earlier = digests_.find(origin.digest);
+      !origin.digest.empty() && earlier != digests_.end()) {
+    return repeated(earlier->second);
   }
   require(recording.machine.empty() || recording.machine == machine, "machine", recording.machine,
           fmt::format("must be {}", machine));
@@ -441,17 +500,24 @@ ObservedRound FleetRun::observe(const std::string& machine, const Recording& rec
   const GaussianPolicy played =
       GaussianPolicy::from_parameters(issue.parameters, task.actions(), issue.sigma);
   const Trajectories batch = to_trajectories(recording, task, fleet_.features, fleet_.steps);
+  require(batch.count() >= 2, "trajectories", static_cast<double>(batch.count()),
+          "must be at least 2: one says nothing about what noise does");
   RoundOutcome outcome = run_->observe(t, played, batch);
+  const Incidents incidents = incidents_of(recording, task, run_->drawn().state_limits(t));
+  outcome.round.falls = incidents.falls;
+  outcome.round.violations = incidents.violations;
+  outcome.round.saturations = incidents.saturations;
   require(outcome.round.status != RoundStatus::no_noise, "actions", "the policy's mean",
           fmt::format("must have the exploration noise of the policy, sigma = {}: without it "
                       "nothing can be learnt",
                       issue.sigma));
-  outcome.observation =
-      StoredObservation{outcome.round.round, origin.id,     issue.place,      origin.source,
-                        origin.digest,       batch.count(), batch.cut_short()};
+  outcome.observation = StoredObservation{outcome.round.round,    origin.id,     issue.place,
+                                          as_utf8(origin.source), origin.digest, batch.count(),
+                                          batch.cut_short()};
   writer_->add(outcome);
   writer_->commit(run_->stored_state());
   if (!origin.id.empty()) observations_.emplace(origin.id, *outcome.observation);
+  digests_.emplace(origin.digest, *outcome.observation);
   return {outcome.round, *outcome.observation, false};
 }
 

@@ -85,6 +85,8 @@ class FleetRun {
   void take_changes(const LongWork& work);
   /// The place of a machine that is active.
   int active_place(const std::string& machine) const;
+  /// What an observation was that came again.
+  ObservedRound repeated(const StoredObservation& earlier) const;
   const StoredIssue& issue_for(int task, const Recording& recording) const;
 
   ExperimentConfig fleet_;
@@ -98,6 +100,7 @@ class FleetRun {
   std::vector<StoredIssue> issues_;
   std::map<std::pair<int, std::string>, long> issue_places_;  // by task and fingerprint
   std::map<std::string, StoredObservation> observations_;     // those with an id
+  std::map<std::string, StoredObservation> digests_;          // by what was sent
 };
 
 /// All that a machine's tables say of it but its name, notes and whether it is retired.

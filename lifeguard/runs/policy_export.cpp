@@ -112,6 +112,7 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["action_low"] = number_list(p.action_low);
   json["action_high"] = number_list(p.action_high);
   json["dt_seconds"] = p.dt_seconds;
+  if (p.steps > 0) json["steps"] = p.steps;
   json["sigma"] = p.sigma;
   // What to draw from before it is clipped at ± noise_limit, so that sigma is what is played.
   json["noise_scale"] =

@@ -34,6 +34,7 @@ struct ExportedPolicy {
   Eigen::VectorXd action_low;
   Eigen::VectorXd action_high;
   double dt_seconds = 0;  // how long an action is held
+  int steps = 0;          // of a trajectory that a machine shall record; 0 if nobody asks for one
   double sigma = 0;
   double noise_limit = kInfinity;  // the exploration noise is clipped at ± this
   std::string fingerprint;         // of a policy that was handed out to a machine

@@ -420,10 +420,10 @@ RunStatus resume_run(const std::filesystem::path& path, const RunOptions& option
       reader.state();  // throws if that is not true
       return RunStatus::finished;
     }
-    if (header.observed) {
-      throw RunFileError(fmt::format("{} learns from outside: `lifeguard observe` goes on with it",
-                                     path.string()));
-    }
+    require(
+        !header.observed, "run", path.filename().string(),
+        "must have been played by `lifeguard run`: this one learns from outside, and `lifeguard "
+        "observe` goes on with it");
     if (header.lifeguard_version != kVersion) {
       throw RunFileError(fmt::format(
           "{} was begun by lifeguard {}; going on with {} would not give the same results",

@@ -173,7 +173,8 @@ std::string take_numbers(const Cell& cell, Fit fit, const RunSizes& sizes, Value
   return "";
 }
 
-/// Whether the text is UTF-8, as SQLite and JSON take it to be.
+}  // namespace
+
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -196,7 +197,14 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace
+std::string as_utf8(std::string_view text) {
+  std::string result(text);
+  if (is_utf8(text)) return result;
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; },
+      '?');
+  return result;
+}
 
 std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, long& value) {
   return take_whole(cell, fit, sizes, value);

@@ -63,6 +63,10 @@ enum class Fit {
   anchors,       // d × T
 };
 
+/// Whether the text is UTF-8, as SQLite and JSON take it to be; and what can be kept of it if not.
+bool is_utf8(std::string_view text);
+std::string as_utf8(std::string_view text);
+
 Cell to_cell(long value);
 Cell to_cell(int value);
 Cell to_cell(bool value);

@@ -133,7 +133,7 @@ class TableReader {
 
   static double to_number(const toml::node& node, const std::string& field) {
     require(node.is_number(), field, text_of(node), "must be a number");
-    return *node.value<double>();
+    return number_of(node);
   }
   static Eigen::VectorXd to_vector(const toml::node& node, const std::string& field, long size) {
     require(node.is_array(), field, text_of(node), "must be a list of numbers");
@@ -171,7 +171,7 @@ MassStability read_plant(TableReader& reader, const SafeSetContext& context) {
 ParameterRange read_tolerance(const toml::node& node, const std::string& field, const Task& machine,
                               const std::string& name) {
   if (node.is_number()) {
-    const double share = *node.value<double>();
+    const double share = number_of(node);
     require(share >= 0 && share < 1, field, share, "must be at least 0 and less than 1");
     const std::string names[] = {name};
     return tolerance(machine, names, share).front();
@@ -179,7 +179,7 @@ ParameterRange read_tolerance(const toml::node& node, const std::string& field, 
   const toml::array* list = node.as_array();
   require(list != nullptr && list->size() == 2 && (*list)[0].is_number() && (*list)[1].is_number(),
           field, text_of(node), "must be a share of the parameter's value, or [low, high]");
-  ParameterRange range{name, *(*list)[0].value<double>(), *(*list)[1].value<double>(), false};
+  ParameterRange range{name, number_of((*list)[0]), number_of((*list)[1]), false};
   const double value = parameter(machine.system, name);
   require(range.low <= value && value <= range.high, field, text_of(node),
           fmt::format("must hold the machine's own value {}", value));

@@ -21,7 +21,30 @@ inline std::string text_of(const toml::node& node) {
   return out.str();
 }
 
+/// The value of a number. One that is written as an integer may be too large for every digit of it
+/// to be kept: the library has none for it then, and the nearest number is meant.
+inline double number_of(const toml::node& node) {
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  return node.as_floating_point()->get();
+}
+
+/// Throws InvalidInput for keys of so many parts that reading them would take all of the stack.
+inline void require_short_keys(std::string_view text, std::string_view source) {
+  constexpr int kMostParts = 256;
+  int parts = 0;
+  int line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (c == '.') ++parts;
+    // Nothing else separates the parts of a key.
+    if (std::string_view("\n=,{}[]#").find(c) != std::string_view::npos) parts = 0;
+    require(parts < kMostParts, fmt::format("{}:{}", source, line), "(a key)",
+            fmt::format("must have fewer than {} parts", kMostParts));
+  }
+}
+
 inline toml::table parse_toml(std::string_view text, std::string_view source) {
+  require_short_keys(text, source);
   try {
     return toml::parse(text, source);
   } catch (const toml::parse_error& error) {

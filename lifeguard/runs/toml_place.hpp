@@ -36,9 +36,8 @@ class TomlPlace {
 };
 
 inline double read_number(const toml::node& node, const TomlPlace& where) {
-  const auto value = node.value<double>();
-  require(node.is_number() && value.has_value(), where.at(node), text_of(node), "must be a number");
-  return *value;
+  require(node.is_number(), where.at(node), text_of(node), "must be a number");
+  return number_of(node);
 }
 
 inline std::string read_choice(const toml::node& node, const TomlPlace& where,

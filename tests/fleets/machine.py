@@ -61,6 +61,33 @@ def work_in_empty_folder():
     os.chdir(folder)
 
 
+def record_any(path, policy, steps, count, states=None, see=lambda x: x, seed=1):
+    """Trajectories of a machine of any size, whose states shrink and are shaken, whatever is done.
+
+    `states` and `see` are for machines whose policy sees other things than the states.
+    """
+    chance = random.Random(seed)
+    states = states or policy["inputs"]
+    limit = float("inf") if policy["noise_limit"] is None else policy["noise_limit"]
+    head = {"format": "lifeguard trajectories", "version": 1, "machine": policy["task"],
+            "policy": policy["policy"], "dt_seconds": policy["dt_seconds"],
+            "states": states, "actions": policy["actions"]}
+    with open(path, "w") as file:
+        file.write(json.dumps(head) + "\n")
+        for _ in range(count):
+            x = [chance.uniform(-0.02, 0.02) for _ in states]
+            line = {"states": [x], "actions": [], "end": "finished"}
+            for _ in range(steps):
+                error = [v - g for v, g in zip(see(x), policy["goal"])]
+                line["actions"].append([
+                    sum(k * e for k, e in zip(row, error)) +
+                    max(-limit, min(limit, chance.gauss(0, policy["noise_scale"])))
+                    for row in policy["gains"]])
+                x = [0.97 * v + chance.gauss(0, 0.001) for v in x]
+                line["states"].append(x)
+            file.write(json.dumps(line) + "\n")
+
+
 def run(*command, code=0):
     """What a command prints; it must end with this code."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)

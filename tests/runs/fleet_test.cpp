@@ -157,6 +157,14 @@ TEST_F(Fleets, AFleetIsPlayedCheckedAndReplayedAsAnyExperiment) {
   EXPECT_THAT(check_run(path("played.run"), true).findings, testing::IsEmpty());
 }
 
+TEST_F(Fleets, ALinearModelIsPlayedCheckedAndReplayedToo) {
+  const ExperimentConfig config =
+      parse_config(fleet_template("linear"), "linear.toml",
+                   {"experiment.rounds=4", "evaluation.start_states=5"});
+  start_run(config, path("linear.run"));
+  EXPECT_THAT(check_run(path("linear.run"), true).findings, testing::IsEmpty());
+}
+
 TEST_F(Fleets, LearnsFromOutsideAndEveryPolicyIsProven) {
   const ExperimentConfig config = small_fleet();
   FleetRun fleet(config, path("fleet.run"));
@@ -234,9 +242,6 @@ TEST_F(Fleets, TrajectoriesThatCannotBeOfThePolicyAreRefusedWithTheReason) {
         testing::ThrowsMessage<InvalidInput>(HasSubstr(why)));
     EXPECT_EQ(results_of(path("fleet.run")), before);
   };
-  Recording nobody_asked = flown(task, fleet.policy("b"), 1);
-  nobody_asked.machine = nobody_asked.policy = "";
-  refused(nobody_asked, "no policy was handed out");
   const ExportedPolicy policy = fleet.policy("a");
   const Recording good = flown(task, policy, 1);
   refused(good, "must be one of: a, b", "z");
@@ -244,6 +249,11 @@ TEST_F(Fleets, TrajectoriesThatCannotBeOfThePolicyAreRefusedWithTheReason) {
   Recording other = good;
   other.policy = std::string(32, '0');
   refused(other, "fingerprint");
+  other.policy = "";
+  refused(other, "must be named");
+  other = good;
+  other.trajectories.resize(1);
+  refused(other, "at least 2");
   ExportedPolicy quiet = policy;
   quiet.sigma = 1e-9;
   refused(flown(task, quiet, 1), "exploration noise");
@@ -257,6 +267,75 @@ TEST_F(Fleets, TrajectoriesThatCannotBeOfThePolicyAreRefusedWithTheReason) {
   refused(renamed, "mm");
   EXPECT_EQ(fleet.rounds_done(), 0);
   EXPECT_EQ(fleet.observe("a", good, {"", "f.csv", ""}).round.round, 1);
+}
+
+TEST_F(Fleets, WhatIsNotUtf8IsRefusedOrMadeSo) {
+  const ExperimentConfig config = small_fleet();
+  FleetRun fleet(config, path("fleet.run"));
+  const Recording flights = flown(config.machines[0].task, fleet.policy("a"), 7);
+  for (const char* id : {"\xff", "\xc0\x80", "\xed\xa0\x80", "cut \xe2\x82", "two\nlines"}) {
+    EXPECT_THROW(fleet.observe("a", flights, {id, "f.csv", ""}), InvalidInput) << id;
+  }
+  fleet.observe("a", flights, {"good", "fl\xfcge.csv", ""});
+  EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
+  EXPECT_EQ(RunView(path("fleet.run")).observations[0].source, "fl?ge.csv");
+}
+
+TEST_F(Fleets, TheSameDataUnderAnotherIdCountOnce) {
+  const ExperimentConfig config = small_fleet();
+  FleetRun fleet(config, path("fleet.run"));
+  const Recording flights = flown(config.machines[0].task, fleet.policy("a"), 7);
+  EXPECT_FALSE(fleet.observe("a", flights, {"one", "f.csv", "digest"}).repeated);
+  EXPECT_TRUE(fleet.observe("a", flights, {"two", "f.csv", "digest"}).repeated);
+  EXPECT_TRUE(fleet.observe("a", flights, {"", "f.csv", "digest"}).repeated);
+  EXPECT_EQ(fleet.rounds_done(), 1);
+}
+
+// Gains mean nothing to a machine that sees or does something else.
+TEST_F(Fleets, SignalsStayWhatTheyAre) {
+  const std::string text = fleet_template("external");
+  FleetRun(parse_config(text, "e.toml"), path("external.run")).policy("first");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {R"("position [m]", "speed [m/s]")", R"("speed [m/s]", "position [m]")"},
+           {R"("position [m]")", R"("position [mm]")"},
+           {R"("force [N]")", R"("force [kN]")"}}) {
+    std::string edited = text;
+    edited.replace(edited.find(from), from.size(), to);
+    EXPECT_THAT([&] { FleetRun(parse_config(edited, "e.toml"), path("external.run")); },
+                testing::ThrowsMessage<InvalidInput>(HasSubstr("must stay")));
+  }
+  EXPECT_THAT(refusal(text + "[machine.model]\nstates = [\"position [mm]\", \"speed [m/s]\"]\n"
+                             "actions = [\"force [N]\"]\n"),
+              HasSubstr("must be those of first"));
+}
+
+TEST_F(Fleets, WhatHappenedInTheLastStateIsCounted) {
+  const ExperimentConfig config = parse_config(small_fleet_text(), "fleet.toml",
+                                               {"fleet.settings.failure_bounds=[50.0, 50.0]"});
+  FleetRun fleet(config, path("fleet.run"));
+  Recording flights = flown(config.machines[0].task, fleet.policy("a"), 7);
+  ASSERT_TRUE(flights.trajectories[0].has_final_state());
+  flights.trajectories[0].states(0, flights.trajectories[0].states.cols() - 1) = 60;
+  flights.trajectories[1].end = EndReason::failed;
+  const ObservedRound observed = fleet.observe("a", flights, {"", "f.csv", ""});
+  EXPECT_EQ(observed.round.falls, 1);
+  EXPECT_EQ(observed.round.violations, 2);
+}
+
+TEST(FleetFiles, LargeIntegersAreNumbers) {
+  const ExperimentConfig config =
+      parse_config(small_fleet_text("", "9007199254740993"), "fleet.toml");
+  EXPECT_GT(margins(draw_tasks(config).safe_sets[0], Eigen::Vector2d(-1e6, -1e6)).worst(), 0);
+  EXPECT_THAT(refusal("[experiment]\nrounds = 9007199254740993\n[family]\nbase='mass-spring'\n"),
+              HasSubstr("rounds"));
+}
+
+TEST(FleetFiles, KeysOfVeryManyPartsAreRefused) {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i) key += ".a";
+  EXPECT_THAT(refusal(key + " = 1\n"), HasSubstr("parts"));
+  EXPECT_THAT(refusal("[" + key + "]\n"), HasSubstr("parts"));
+  EXPECT_THAT(refusal("x = { " + key + " = 1 }\n"), HasSubstr("parts"));
 }
 
 // A robot that took long: others have moved its policy meanwhile.
@@ -352,7 +431,7 @@ TEST_F(Fleets, APlayedRunIsNoFleetAndAFleetIsNotResumed) {
   start_run(run_files::small_config("learner", 3), path("played.run"));
   EXPECT_THROW(FleetRun(small_fleet(), path("played.run")), RunFileError);
   play_small_fleet(path("fleet.run"));
-  EXPECT_THROW(resume_run(path("fleet.run")), RunFileError);
+  EXPECT_THROW(resume_run(path("fleet.run")), InvalidInput);
 }
 
 TEST_F(Fleets, ExternalMachinesLearn) {

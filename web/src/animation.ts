@@ -172,7 +172,7 @@ export class AnimationView {
 
   update(run: Run, taskIndex: number): void {
     const task: Task = run.tasks[taskIndex];
-    // A machine outside cannot be simulated.
+    // There are none of a machine that cannot be simulated.
     this.figure.hidden = !task.first_flights?.length || !task.last_flights?.length;
     if (!task.first_flights?.length || !task.last_flights?.length) return;
     this.run = run;

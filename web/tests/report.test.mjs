@@ -285,6 +285,45 @@ test("closed loops: the guaranteed region, the curved safe region and the decay"
   assert.deepEqual(page.errors, []);
 });
 
+test("a machine of which only the signals have names is drawn as these over time", async () => {
+  lifeguard("init", "linear", "-o", file("linear.toml"));
+  lifeguard("run", file("linear.toml"), "-o", file("linear.run"), "--quiet", "--set", "experiment.rounds=4", "--set", "evaluation.start_states=5");
+  lifeguard("report", file("linear.run"), "-o", file("linear.html"));
+  const page = await open(browser, url("linear.html"), { reducedMotion: "reduce" });
+  const card = page.locator("[data-chart=animation]");
+  await card.scrollIntoViewIfNeeded();
+  const scenes = card.locator("svg.scene");
+  assert.equal(await scenes.count(), 2);
+  for (const scene of await scenes.all()) {
+    assert.deepEqual(await scene.locator(".label").allTextContents(), ["position (m)", "speed (m/s)"]);
+    // Each has a line of its own that moves.
+    const lines = await scene.locator(".signal").evaluateAll((all) => all.map((line) => line.getAttribute("points")));
+    assert.equal(new Set(lines).size, 2);
+    for (const line of lines) assert.ok(new Set(line.split(" ").map((point) => point.split(",")[1])).size > 10, line);
+  }
+  assert.match(await card.locator(".readout").first().textContent(), /^position -?[0-9.]+ m  speed -?[0-9.]+ m\/s$/);
+  assert.deepEqual(page.errors, []);
+});
+
+test("a machine outside, of which there is nothing to simulate, has no animation", async () => {
+  lifeguard("init", "external", "-o", file("external.toml"));
+  const policy = JSON.parse(lifeguard("policy", file("external.toml"), "--machine", "first"));
+  const lines = [{ format: "lifeguard trajectories", version: 1, machine: "first", policy: policy.policy, dt_seconds: 0.01, states: policy.inputs, actions: policy.actions }];
+  for (let i = 0; i < 5; ++i) {
+    const states = Array.from({ length: 151 }, (_, m) => [0.9 ** m, 0.1 * i * 0.9 ** m]);
+    // Noise that is drawn from its distribution's quantiles, in another order each time.
+    const noise = (m) => policy.noise_scale * Math.sqrt(3) * (2 * (((37 * m + 53 * i) % 150) / 149) - 1);
+    const actions = states.slice(0, 150).map((x, m) => [policy.gains[0][0] * x[0] + policy.gains[0][1] * x[1] + noise(m)]);
+    lines.push({ states, actions, end: "finished" });
+  }
+  writeFileSync(file("flights.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+  lifeguard("observe", file("external.toml"), "--machine", "first", file("flights.jsonl"));
+  lifeguard("report", file("external.run"), "-o", file("external.html"));
+  const page = await open(browser, url("external.html"));
+  assert.equal(await page.locator("[data-chart=animation]").isVisible(), false);
+  assert.deepEqual(page.errors, []);
+});
+
 test("a system whose drawing is not known is drawn as its signals over time", async () => {
   const html = readFileSync(file("report.html"), "utf8");
   const data = structuredClone(report);

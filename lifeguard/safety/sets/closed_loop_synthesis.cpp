@@ -49,6 +49,12 @@ std::optional<ClosedLoop> complete(const UncertainPlant& plant, const ClosedLoop
                                    std::vector<VectorXd> noise_multipliers, double share) {
   ClosedLoop loop;
   loop.plant = plant;
+  if (plant.channels() == 0) {  // in the sizes that it has when it was saved and is read again
+    loop.plant.spreads.resize(plant.states(), 0);
+    loop.plant.state_factors.resize(0, plant.states());
+    loop.plant.action_factors.resize(0, plant.actions());
+  }
+  if (plant.action_limits.size() == 0) loop.plant.action_directions.resize(0, plant.actions());
   loop.decay = settings.decay;
   loop.p = p;
   loop.start_share = share;
