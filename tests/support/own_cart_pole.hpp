@@ -63,7 +63,9 @@ struct Equations<test_support::OwnCartPole> {
   }
   template <class Real>
   HWY_INLINE auto failed(const Real* x) const {
-    return (magnitude(x[0]) > Real(own.position_limit)) | (magnitude(x[2]) > Real(own.angle_limit));
+    const auto off_track = magnitude(x[0]) > Real(own.position_limit);
+    const auto fallen = magnitude(x[2]) > Real(own.angle_limit);
+    return off_track | fallen;
   }
 };
 

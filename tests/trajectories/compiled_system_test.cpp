@@ -57,7 +57,7 @@ struct WithFeatures : ForDoubles<S> {
 /// One batch of both tasks on every target; gives the batch.
 Trajectories expect_same_bits(const Task& compiled, const Task& other, const GaussianPolicy& policy,
                               const RolloutSettings& settings) {
-  const Trajectories expected = rollout(other, policy, settings);
+  Trajectories expected = rollout(other, policy, settings);
   const Evaluation evaluation = evaluate(other, policy, settings);
   EXPECT_TRUE(well_formed(expected, other.settings.failure_cost));
   for (const std::string& target : simd_targets()) {
