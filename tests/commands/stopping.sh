@@ -81,10 +81,10 @@ start=$(milliseconds)
 wait $child || true
 (($(milliseconds) - start < 500)) || fail "a second signal waits"
 
-# Signs of life while a hundred thousand tasks are drawn, in plain lines.
+# Signs of life while a hundred thousand tasks are drawn and their sets built, in plain lines.
 "$lifeguard" run small.toml -o many.run "${many[@]}" >out 2>err &
 child=$!
-wait_until 10 grep -q "tasks\|learner" err
+wait_until 10 grep -q "safe sets\|learner" err
 kill -TERM $child
 wait $child || true
 contains err "/100000"
