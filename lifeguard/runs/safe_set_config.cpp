@@ -303,11 +303,8 @@ SafeSet safe_set_from_table(const toml::table& table, const std::string& path,
           "must be at least 1");
 
   TableReader reader(table, path);
-  // As the machine calls them, where there is one.
-  const std::vector<std::string> gain_names = reader.texts(
-      "gain_names", context.machine != nullptr
-                        ? describe(context.machine->system).gain_names(context.features)
-                        : default_gain_names(context.actions, features));
+  const std::vector<std::string> gain_names =
+      reader.texts("gain_names", default_gain_names(context.actions, features));
   require_size(joined(path, "gain_names"), static_cast<long>(gain_names.size()), parameters);
   const std::vector<std::string> action_names = reader.texts("action_names", {});
   std::vector<SafeSet> parts = {SafeSet(parameters)};

@@ -107,8 +107,8 @@ TEST_F(OwnSystem, GoesFromAConfigurationToAnExportedPolicy) {
   EXPECT_EQ(run["drawing"], "");
   EXPECT_EQ(run["signals"], Json::parse(R"([{"name": "angle from upright", "unit": "rad"},
                                             {"name": "angular velocity", "unit": "rad/s"}])"));
-  EXPECT_EQ(run["parameters"],
-            Json({"gain on cos angle", "gain on sin angle", "gain on angular velocity"}));
+  EXPECT_EQ(run["parameters"], Json({"gain on cos angle (N m)", "gain on sin angle (N m)",
+                                     "gain on angular velocity (N m/(rad/s))"}));
   EXPECT_EQ(run["frame_seconds"].get<double>(), 0.1);
   ASSERT_EQ(run["tasks"].size(), 3);
   for (const Json& task : run["tasks"]) {
