@@ -103,9 +103,9 @@ Task known_task(const ExperimentConfig& config, int place) {
 void require_guaranteed_starts(const ExperimentConfig& config, const Task& task,
                                const ClosedLoop& closed_loop) {
   if (!describe(task.system).custom || described(task.system) != nullptr) return;
-  constexpr int kStarts = 200;
+  constexpr int kSampledStarts = 200;
   RolloutSettings rollouts;
-  rollouts.trajectories = kStarts;
+  rollouts.trajectories = kSampledStarts;
   rollouts.steps = 1;
   rollouts.seed = run_seed(config, SeedOf::machine);
   const GaussianPolicy idle(Eigen::MatrixXd::Zero(task.actions(), task.states()), 0.0);
