@@ -71,6 +71,17 @@ void UncertainPlant::validate() const {
   }
 }
 
+UncertainPlant UncertainPlant::with_sizes() const {
+  UncertainPlant sized = *this;
+  if (channels() == 0) {
+    sized.spreads.resize(states(), 0);
+    sized.state_factors.resize(0, states());
+    sized.action_factors.resize(0, actions());
+  }
+  if (action_limits.size() == 0) sized.action_directions.resize(0, actions());
+  return sized;
+}
+
 bool UncertainPlant::operator==(const UncertainPlant& other) const {
   const auto same_corner = [](const Corner& a, const Corner& b) {
     return a.name == b.name && same_matrix(a.a, b.a) && same_matrix(a.b, b.b);

@@ -44,6 +44,8 @@ struct UncertainPlant {
   /// Throws InvalidInput unless there is a corner, sizes agree, and all numbers but limits are
   /// finite; limits are positive.
   void validate() const;
+  /// The same plant; channels and action limits that it does not have have their sizes, n × 0.
+  UncertainPlant with_sizes() const;
 
   bool operator==(const UncertainPlant& other) const;
 };

@@ -14,6 +14,7 @@
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/family_table.hpp"
 #include "lifeguard/runs/fleet_template.hpp"
+#include "lifeguard/runs/recording_text.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/runs/toml_place.hpp"
 #include "lifeguard/systems/described_system.hpp"
@@ -82,7 +83,8 @@ std::vector<Signal> read_signals(const toml::table& model, std::string_view key,
   require(node->is_array(), place.at(*node), text_of(*node),
           "must be a list of texts like \"position [m]\"");
   for (const toml::node& entry : *node->as_array()) {
-    signals.push_back(signal_from_text(read_text(entry, place)));
+    Signal& signal = signals.emplace_back(signal_from_title(read_text(entry, place)));
+    if (signal.unit.empty()) signal.unit = "1";  // a pure number
   }
   return signals;
 }
@@ -255,13 +257,6 @@ Machine read_machine(const toml::table& root, const Source& source) {
 }
 
 }  // namespace
-
-Signal signal_from_text(std::string_view text) {
-  const std::size_t bracket = text.find(" [");
-  if (bracket == std::string_view::npos || !text.ends_with(']')) return {std::string(text), "1"};
-  return {std::string(text.substr(0, bracket)),
-          std::string(text.substr(bracket + 2, text.size() - bracket - 3))};
-}
 
 std::vector<Machine> machines_from_table(const toml::table& root, std::string_view source) {
   PlacedTable fleet{nullptr, TomlPlace(source, "fleet")};

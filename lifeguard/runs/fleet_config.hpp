@@ -15,7 +15,4 @@ namespace lifeguard {
 /// InvalidInput naming file, line, key, value and rule; unknown keys are errors.
 std::vector<Machine> machines_from_table(const toml::table& root, std::string_view source);
 
-/// "position [m]" as a signal; without brackets a pure number.
-Signal signal_from_text(std::string_view text);
-
 }  // namespace lifeguard

@@ -186,10 +186,10 @@ class RecordingCsvReader {
         column.kind = Kind::end;
       } else if (title.starts_with(kStatePrefix)) {
         column.kind = Kind::state;
-        add_signal(recording_.states, title.substr(kStatePrefix.size()));
+        recording_.states.push_back(signal_from_title(title.substr(kStatePrefix.size())));
       } else if (title.starts_with(kActionPrefix)) {
         column.kind = Kind::action;
-        add_signal(recording_.actions, title.substr(kActionPrefix.size()));
+        recording_.actions.push_back(signal_from_title(title.substr(kActionPrefix.size())));
       } else {
         refuse_cell(c,
                     "must be trajectory, step, time [s], \"state: NAME [UNIT]\", \"action: NAME "
@@ -206,18 +206,6 @@ class RecordingCsvReader {
     }
     // Wrong names are known before a long file is read.
     validate_read(recording_, fmt::format("{}, line {}", source_, lines_.number()));
-  }
-
-  static void add_signal(std::vector<Signal>& signals, std::string_view title) {
-    title = without_spaces(title);
-    const std::size_t bracket = title.rfind(" [");
-    Signal signal;
-    if (title.ends_with(']') && bracket != std::string_view::npos) {
-      signal.unit = without_spaces(title.substr(bracket + 2, title.size() - bracket - 3));
-      title = without_spaces(title.substr(0, bracket));
-    }
-    signal.name = title;
-    signals.push_back(std::move(signal));
   }
 
   double number(std::size_t column) const {

@@ -34,6 +34,14 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+Signal signal_from_title(std::string_view title) {
+  title = without_spaces(title);
+  const std::size_t bracket = title.rfind(" [");
+  if (!title.ends_with(']') || bracket == std::string_view::npos) return {std::string(title), ""};
+  return {std::string(without_spaces(title.substr(0, bracket))),
+          std::string(without_spaces(title.substr(bracket + 2, title.size() - bracket - 3)))};
+}
+
 void append_number(std::string& text, double value) {
   std::array<char, 32> digits{};
   const std::to_chars_result end =

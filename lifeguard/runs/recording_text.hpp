@@ -31,6 +31,9 @@ class RecordingLines {
 /// The text without spaces and tabs at its ends.
 std::string_view without_spaces(std::string_view text);
 
+/// "position [m]": what is in the last brackets is the unit, which may be missing.
+Signal signal_from_title(std::string_view title);
+
 /// The shortest text that is read as the same double.
 void append_number(std::string& text, double value);
 

@@ -63,8 +63,8 @@ System system_from(const std::string& stored, const TaskSettings& settings) {
                                 {}};
     if (json.at("linear").get<bool>()) {
       // Before there is room for as many entries as a damaged file asks for.
-      require(description.states.size() <= 64, "states",
-              static_cast<double>(description.states.size()), "must be at most 64");
+      require(description.states.size() <= DescribedSystem::kMostStates, "states",
+              static_cast<double>(description.states.size()), "are too many for a linear model");
       const auto states = static_cast<Eigen::Index>(description.states.size());
       const auto actions = static_cast<Eigen::Index>(description.actions.size());
       description.model = LinearModel{Eigen::MatrixXd::Zero(states, states),

@@ -185,6 +185,8 @@ void DescribedSystem::validate() const {
   require_names("actions", actions, names);
   require_names("features", features, names);
   if (!model) return;
+  require(states.size() <= kMostStates, "states", static_cast<double>(states.size()),
+          fmt::format("must be at most {} of a linear model", kMostStates));
   require(features.empty(), "features", features.empty() ? "" : features.front().name,
           "must not be given for a linear model: its policy sees the state");
   require_matrix("a", model->a, states.size(), states.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct DescribedSystem {
   /// x⁺ - goal = A (x - goal) + B u, one step of dt. Without one the machine is external: its
   /// trajectories come from outside.
   std::optional<LinearModel> model;
+
+  /// What can be simulated has no more states.
+  static constexpr std::size_t kMostStates = 64;
 
   /// "linear" or "external".
   std::string_view kind() const { return model ? "linear" : "external"; }

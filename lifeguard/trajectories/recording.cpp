@@ -92,6 +92,11 @@ void require_finite_entries(const Recording& recording, std::size_t i, std::stri
   }
 }
 
+/// A pure number has the unit 1, which nobody writes.
+bool same_unit(const std::string& a, const std::string& b) {
+  return (a == "1" ? "" : a) == (b == "1" ? "" : b);
+}
+
 /// For each signal of the system, where the recording has it.
 std::vector<Eigen::Index> places_of(std::string_view kind, const std::vector<Signal>& wanted,
                                     const std::vector<Signal>& given) {
@@ -109,7 +114,7 @@ std::vector<Eigen::Index> places_of(std::string_view kind, const std::vector<Sig
     require(found != given.end(), fmt::format("{}s", kind),
             fmt::format("{} of {}", given.size(), wanted.size()),
             fmt::format("must have \"{}\", a {} of the system", signal.name, kind));
-    require(found->unit == signal.unit, fmt::format("{} \"{}\"", kind, signal.name),
+    require(same_unit(found->unit, signal.unit), fmt::format("{} \"{}\"", kind, signal.name),
             fmt::format("[{}]", found->unit), fmt::format("must be in [{}]", signal.unit));
     places.push_back(found - given.begin());
   }

@@ -1,8 +1,11 @@
 // Fleets: their files, and what they learn from outside.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "lifeguard/runs/fleet_report.hpp"
 #include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/fleet_template.hpp"
+#include "lifeguard/runs/recording_file.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_summary.hpp"
@@ -353,6 +357,94 @@ TEST_F(Fleets, DataOfAPolicyThatWasHandedOutBeforeAreLearntFrom) {
   EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
 }
 
+/// What the machines cost in the last of some sweeps through a fleet of six. All ask before any
+/// tells, or each asks when it is its turn.
+double cost_after_sweeps(const std::filesystem::path& run, bool all_ask_first) {
+  std::string text = small_fleet_head("0.9");
+  for (int i = 0; i < 6; ++i) text += fmt::format("[[machine]]\nname = \"{}\"\n", i);
+  const ExperimentConfig config = parse_config(text, "fleet.toml");
+  FleetRun fleet(config, run);
+  double cost = 0;
+  for (std::uint64_t sweep = 0; sweep < 15; ++sweep) {
+    std::vector<ExportedPolicy> policies;
+    for (const Machine& machine : config.machines) {
+      if (all_ask_first) policies.push_back(fleet.policy(machine.task.name));
+    }
+    cost = 0;
+    for (std::size_t i = 0; i < config.machines.size(); ++i) {
+      const Task& task = config.machines[i].task;
+      const ExportedPolicy policy = all_ask_first ? policies[i] : fleet.policy(task.name);
+      const Recording flights = flown(task, policy, 1000 * sweep + i, config.steps, 60);
+      cost += fleet.observe(task.name, flights, {"", "f.csv", ""}).round.mean_cost / 6;
+    }
+  }
+  return cost;
+}
+
+// All but the first of each sweep are of a policy that others have moved since. That must not keep
+// a fleet from learning, nor lead it astray.
+TEST_F(Fleets, AFleetWhoseMachinesAllFlyAtOnceLearnsAsWell) {
+  const double in_turn = cost_after_sweeps(path("turn.run"), false);
+  const double at_once = cost_after_sweeps(path("once.run"), true);
+  const double first = RunView(path("turn.run")).rounds.front().mean_cost;
+  EXPECT_LT(in_turn, 0.9 * first);
+  EXPECT_LT(at_once, 0.9 * first);
+  EXPECT_LT(std::abs(at_once - in_turn), 0.5 * (first - in_turn));
+  EXPECT_THAT(check_run(path("once.run")).findings, testing::IsEmpty());
+}
+
+// What was flown under limits that no longer hold is no way around the new ones.
+TEST_F(Fleets, DataFromBeforeTheLimitsWereTightenedLeadNowhereUnsafe) {
+  const ExperimentConfig wide = small_fleet("", "0.9");
+  const ExperimentConfig tight = small_fleet("", "0.005");
+  std::vector<ExportedPolicy> old;
+  {
+    FleetRun fleet(wide, path("fleet.run"));
+    for (std::uint64_t i = 1; i <= 20; ++i) fly_round(fleet, wide, i % 2 == 1 ? "a" : "b", i, 60);
+    for (const char* name : {"a", "b"}) old.push_back(fleet.policy(name));
+  }
+  const DrawnTasks drawn = draw_tasks(tight, {}, Machines::as_known);
+  FleetRun fleet(tight, path("fleet.run"));
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const std::size_t t = i % 2;
+    const Recording flights = flown(tight.machines[t].task, old[t], 100 + i, 40, 60);
+    EXPECT_EQ(fleet.observe(old[t].task, flights, {"", "f.csv", ""}).round.unsafe, 0);
+    const ExportedPolicy policy = fleet.policy(old[t].task);
+    EXPECT_TRUE(obeys_exactly(drawn.safe_sets[t], parameters_from_gains(policy.gains)));
+  }
+  EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
+}
+
+// A pure number has no unit to be written, in a fleet's file nor in a recording.
+TEST_F(Fleets, SignalsWithoutUnitsAreFoundInRecordings) {
+  std::string text = fleet_template("external");
+  const std::string named = R"("position [m]", "speed [m/s]")";
+  text.replace(text.find(named), named.size(), R"("x [raw] [m]", "share")");
+  const ExperimentConfig config = parse_config(text, "e.toml");
+  const SystemDescription system = describe(config.machines[0].task.system);
+  EXPECT_EQ(system.states, (std::vector<Signal>{{"x [raw]", "m"}, {"share", "1"}}));
+  const Recording recording = read_recording(
+      "# lifeguard trajectories 1\n"
+      "trajectory,step,state: x [raw] [m],state: share,action: force [N],end\n"
+      "0,0,1,2,3,\n0,1,1,2,3,cut short\n",
+      RecordingFormat::csv, "f.csv");
+  EXPECT_EQ(to_trajectories(recording, config.machines[0].task, {}, 10).count(), 1);
+}
+
+TEST(FleetFiles, ALinearModelHasAtMostSoManyStates) {
+  std::string states, a, b;
+  for (int i = 0; i < 65; ++i) {
+    states += fmt::format("\"s{}\", ", i);
+    a += "[" + fmt::format("{}", fmt::join(std::vector<int>(65, 0), ", ")) + "], ";
+    b += "[1], ";
+  }
+  EXPECT_THAT(
+      refusal(fmt::format("[fleet]\nsystem = \"linear\"\n[fleet.model]\nstates = [{}]\n"
+                          "actions = [\"u\"]\na = [{}]\nb = [{}]\n[[machine]]\nname = \"m\"\n",
+                          states, a, b)),
+      HasSubstr("at most 64"));
+}
+
 TEST_F(Fleets, MachinesComeChangeAndGo) {
   play_small_fleet(path("fleet.run"));
   const RunView view(path("fleet.run"));
@@ -367,16 +459,7 @@ TEST_F(Fleets, MachinesComeChangeAndGo) {
   EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
 
   // b is no longer in the file, a is retired; what was learnt stays.
-  const std::string gone = R"([experiment]
-name = "small-fleet"
-steps = 40
-[fleet]
-system = "mass-spring"
-[fleet.settings]
-sigma = 0.3
-[safe_set.lqr_box]
-reach = 0.45
-[[machine]]
+  const std::string gone = small_fleet_head("0.45") + R"([[machine]]
 name = "a"
 retired = true
 [[machine]]

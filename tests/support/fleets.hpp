@@ -13,9 +13,8 @@
 
 namespace lifeguard {
 
-/// Two masses on springs with limits on their gains; `more` is TOML that comes after them.
-inline std::string small_fleet_text(const std::string& more = "",
-                                    const std::string& first_reach = "0.5") {
+/// Masses on springs with limits on their gains; the machines come after it.
+inline std::string small_fleet_head(const std::string& reach) {
   return R"([experiment]
 name = "small-fleet"
 steps = 40
@@ -25,8 +24,13 @@ system = "mass-spring"
 sigma = 0.3
 [safe_set.lqr_box]
 reach = )" +
-         first_reach + R"(
-[[machine]]
+         reach + "\n";
+}
+
+/// Two of them; `more` is TOML that comes after them.
+inline std::string small_fleet_text(const std::string& more = "",
+                                    const std::string& reach = "0.5") {
+  return small_fleet_head(reach) + R"([[machine]]
 name = "a"
 [[machine]]
 name = "b"
@@ -36,8 +40,8 @@ mass_kilograms = 2.0
 }
 
 inline ExperimentConfig small_fleet(const std::string& more = "",
-                                    const std::string& first_reach = "0.5") {
-  return parse_config(small_fleet_text(more, first_reach), "fleet.toml");
+                                    const std::string& reach = "0.5") {
+  return parse_config(small_fleet_text(more, reach), "fleet.toml");
 }
 
 /// What a machine that plays this policy records, the machine being this task in truth.

@@ -49,12 +49,6 @@ std::optional<ClosedLoop> complete(const UncertainPlant& plant, const ClosedLoop
                                    std::vector<VectorXd> noise_multipliers, double share) {
   ClosedLoop loop;
   loop.plant = plant;
-  if (plant.channels() == 0) {  // in the sizes that it has when it was saved and is read again
-    loop.plant.spreads.resize(plant.states(), 0);
-    loop.plant.state_factors.resize(0, plant.states());
-    loop.plant.action_factors.resize(0, plant.actions());
-  }
-  if (plant.action_limits.size() == 0) loop.plant.action_directions.resize(0, plant.actions());
   loop.decay = settings.decay;
   loop.p = p;
   loop.start_share = share;
@@ -366,11 +360,12 @@ void explain(const UncertainPlant& plant, const ClosedLoopSettings& settings,
 }  // namespace
 }  // namespace closed_loop_synthesis
 
-ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopSettings& asked,
+ClosedLoopResult make_closed_loop(const UncertainPlant& given, const ClosedLoopSettings& asked,
                                   const Deadline& deadline) {
   using closed_loop_synthesis::Attempt;
   using closed_loop_synthesis::Programs;
-  asked.validate(plant);
+  asked.validate(given);
+  const UncertainPlant plant = given.with_sizes();
   ClosedLoopSettings settings = asked;
   // A set that is not made for the anchor need not hold it.
   if (settings.anchor) settings.required_gains.push_back({"anchor", *settings.anchor});
@@ -450,10 +445,11 @@ ClosedLoopResult make_closed_loop(const UncertainPlant& plant, const ClosedLoopS
   result.closed_loop = std::move(best.loop);
   return result;
 }
-double largest_noise_share(const UncertainPlant& plant, const ClosedLoopSettings& asked,
+double largest_noise_share(const UncertainPlant& given, const ClosedLoopSettings& asked,
                            double start_share, const Deadline& deadline) {
   using closed_loop_synthesis::Programs;
-  asked.validate(plant);
+  asked.validate(given);
+  const UncertainPlant plant = given.with_sizes();
   ClosedLoopSettings settings = asked;
   if (settings.anchor) settings.required_gains.push_back({"anchor", *settings.anchor});
   if (settings.noise_limits.size() == 0 || settings.noise_limits.isZero(0)) return kNaN;
