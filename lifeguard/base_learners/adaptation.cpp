@@ -38,6 +38,7 @@ double action_curvature(const Trajectories& t, const PolicyGradient& gradient) {
 void adapt_step(const AdaptationSettings& adaptation, double radius,
                 const Trajectories& trajectories, const PolicyGradient& gradient, RoundLoss& loss) {
   if (loss.status == RoundLossStatus::no_signal) return;
+  loss.trust_region = loss.radius;
   double scale = 1;
   if (adaptation.sure_noise_share > loss.noise_share && loss.noise_share > 0) {
     scale = std::sqrt(adaptation.sure_noise_share / loss.noise_share);
@@ -47,7 +48,9 @@ void adapt_step(const AdaptationSettings& adaptation, double radius,
     const double q = loss.natural_norm_squared / (loss.cost_unit * loss.cost_unit);
     const double trust_step = std::sqrt(2 * radius / q);
     const double newton_step = adaptation.newton_limit / action_curvature(trajectories, gradient);
-    scale = std::min(scale, newton_step / trust_step);
+    const double newton_scale = newton_step / trust_step;
+    loss.newton_radius = loss.radius * newton_scale * newton_scale;
+    scale = std::min(scale, newton_scale);
   }
   if (scale == 1) return;
   loss.target = loss.played + scale * (loss.target - loss.played);

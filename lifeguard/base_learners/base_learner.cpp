@@ -268,6 +268,7 @@ void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& pla
                      const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
                      RoundLoss& loss) {
   check_input(trajectories, played, visit, settings);
+  loss.trust_region = loss.newton_radius = kNaN;
   switch (settings.method) {
     case BaseLearnerMethod::reinforce:
     case BaseLearnerMethod::natural_actor_critic:

@@ -116,6 +116,10 @@ struct RoundLoss {
   /// ½ (α⁺ - α_j)ᵀ (I_A ⊗ G) (α⁺ - α_j) without that factor: the trust region of the step, in the
   /// metric of this loss. NaN if it is not known; a learner then pools no gradients.
   double radius = kNaN;
+  /// The same of the trust region as it was asked for, before it was widened where the direction is
+  /// sure or cut to a Newton step, and of the whole Newton step. NaN if they are not known.
+  double trust_region = kNaN;
+  double newton_radius = kNaN;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
   /// divergence over a trajectory, in nats.
   double step_kl = kNaN;

@@ -34,7 +34,7 @@ RoundStatus AlternatingRule::solve(const LearningRound& round, Knowledge& next) 
   return solved ? RoundStatus::ok : RoundStatus::singular;
 }
 
-void AlternatingRule::accept(const LearningRound& round) {
+void AlternatingRule::accept(const LearningRound& round, const Knowledge& /*accepted*/) {
   std::swap(losses_[round.task], next_loss_);
 }
 

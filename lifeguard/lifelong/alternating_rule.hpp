@@ -18,7 +18,7 @@ class AlternatingRule : public LearningRule {
 
   void add_task(const Eigen::VectorXd& anchor) override;
   RoundStatus solve(const LearningRound& round, Knowledge& next) override;
-  void accept(const LearningRound& round) override;
+  void accept(const LearningRound& round, const Knowledge& accepted) override;
   void save_task(int task, StateWriter& writer) const override;
   void load_task(StateReader& reader) override;
 

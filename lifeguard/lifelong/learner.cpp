@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/LU>
 #include <Eigen/QR>
 #include <set>
 #include <utility>
@@ -53,7 +54,7 @@ RoundStatus Learner::update(int task, const RoundLoss& loss) {
   if (status != RoundStatus::ok) return status;
   last_safeguard_ = safeguard_->protect(knowledge_, next_);
   // From here on nothing can fail.
-  rule_->accept(round);
+  rule_->accept(round, next_);
   std::swap(knowledge_, next_);
   return RoundStatus::ok;
 }
@@ -153,6 +154,9 @@ void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set
   last.add_task(anchor);
   Knowledge wanted = last;
   last.coefficients.rightCols(1).setZero();
+  if (const std::optional<Eigen::VectorXd> first = rule_->first_policy(anchor)) {
+    wanted.coefficients.rightCols(1) = wanted.basis.partialPivLu().solve(*first - anchor);
+  }
   try {
     safeguard_->protect(last, wanted);
   } catch (...) {

@@ -52,6 +52,22 @@ struct LinearisedSettings {
   bool operator==(const LinearisedSettings&) const = default;
 };
 
+/// How tasks are believed to differ (EmpiricalBayesRule).
+struct EmpiricalBayesSettings {
+  /// The most that is kept of what a task's rounds before said of it; a round that is surer of its
+  /// step keeps less. In [0, 1).
+  double posterior_memory = 0.97;
+  /// How fast the share of common steps follows the agreement of different tasks' steps. In (0, 1].
+  double agreement_rate = 0.05;
+  /// L is learnt anew after every so many rounds. At least 1.
+  int prior_interval = 5;
+
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const EmpiricalBayesSettings&) const = default;
+};
+
 /// How one half of an alternation moves its block of (L, S).
 enum class BlockStep {
   closed_form,       // to the block's minimum: L = Z_L⁻¹ v_L, S = the joint minimum in S
@@ -102,15 +118,18 @@ struct RegularisationSettings {
 
 /// How a round's loss becomes the unconstrained solution (L̃, S̃).
 enum class UpdateRule {
-  linearised,   // LinearisedUpdate: the default, see docs/learning.md for what the others give
-  alternating,  // Alternation on the summed losses
+  linearised,       // LinearisedUpdate: the default, see docs/learning.md for what the others give
+  alternating,      // Alternation on the summed losses
+  empirical_bayes,  // EmpiricalBayesRule: L is learnt from how tasks differ
 };
 
 /// Everything that can be chosen of a Learner.
 struct LearnerSettings {
   RoundSettings round;
   /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
-  /// fewer, and docs/learning.md has the numbers.
+  /// fewer, and docs/learning.md has the numbers. For empirical Bayes, whose L has d columns, the
+  /// number of directions in which tasks may differ by more than in the others; 0: in all, and the
+  /// evidence says by how much.
   int k = 0;
   /// Whoever makes a learner for a family of tasks shall choose k by cross-validation over other
   /// tasks of it (cross_validate_basis_size). The learner itself has no such tasks.
@@ -119,6 +138,7 @@ struct LearnerSettings {
   double zeta = 1.0;
   UpdateRule update = UpdateRule::linearised;
   LinearisedSettings linearised;
+  EmpiricalBayesSettings empirical_bayes;
   AlternationSettings alternation;
   RegularisationSettings regularisation;
   /// ρ in q_t ← ρ q_t + l_j, for the alternating rule. In [0, 1]. 1 is
@@ -136,7 +156,9 @@ struct LearnerSettings {
   /// A learner with these settings, without tasks.
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The number of columns of L for policies with so many parameters.
-  int columns(int parameters) const { return k == 0 ? parameters : k; }
+  int columns(int parameters) const {
+    return k == 0 || update == UpdateRule::empirical_bayes ? parameters : k;
+  }
 
   /// The tables [learner] and [projection].
   void visit(SettingVisitor& visitor);

@@ -19,8 +19,9 @@ void LinearisedSettings::visit(SettingVisitor& v) {
            "linearised: share that always stays common");
   v.number("own_memory", own_memory, Range{.low = 0, .high = 1, .high_open = true}, "",
            "linearised: ρ of a task's own gradient");
-  v.number("retreat_factor", retreat_factor, Range::above(1), "",
-           "linearised: a task costing more than this times its lowest cost goes back");
+  v.number(
+      "retreat_factor", retreat_factor, Range::above(1), "",
+      "linearised, empirical Bayes: a task costing more than this times its lowest cost goes back");
 }
 
 void LinearisedSettings::validate() const { check_settings(*this); }
@@ -29,6 +30,17 @@ double LinearisedSettings::share(long rounds_before, int tasks) const {
   const double visits = static_cast<double>(rounds_before) / tasks;
   return std::max(minimum_share, initial_share / (1 + visits / share_decay));
 }
+
+void EmpiricalBayesSettings::visit(SettingVisitor& v) {
+  v.number("posterior_memory", posterior_memory, Range{.low = 0, .high = 1, .high_open = true}, "",
+           "empirical Bayes: the most that a task keeps of its rounds before");
+  v.number("agreement_rate", agreement_rate, Range::above_to(0, 1), "",
+           "empirical Bayes: how fast the common share follows the steps' agreement");
+  v.integer("prior_interval", prior_interval, Range::at_least(1), "rounds",
+            "empirical Bayes: after which L is learnt anew");
+}
+
+void EmpiricalBayesSettings::validate() const { check_settings(*this); }
 
 namespace {
 
@@ -63,19 +75,22 @@ void RegularisationSettings::validate() const { check_settings(*this); }
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kUpdateRules = {"linearised", "alternating"};
+constexpr std::array<std::string_view, 3> kUpdateRules = {"linearised", "alternating",
+                                                          "empirical Bayes"};
 
 }  // namespace
 
 void LearnerSettings::visit(SettingVisitor& v) {
   v.section("learner", "The lifelong learner, Algorithm 1.");
   visit_choice(v, "update", update, kUpdateRules, "how a loss becomes the unconstrained solution");
-  v.integer("k", k, Range::at_least(0), "columns", "of L; 0 means d");
+  v.integer("k", k, Range::at_least(0), "columns",
+            "of L; 0 means d. Empirical Bayes: directions with variances of their own");
   v.flag("cross_validate_k", cross_validate_k,
          "choose k of d, d/2, d/4, … 1 by cross-validation over three other tasks of the family");
   v.number("zeta", zeta, Range::above(0), "", "ζ, the diagonal of the first L");
   round.visit_steps(v);
   linearised.visit(v);
+  empirical_bayes.visit(v);
   alternation.visit(v);
   v.number("memory", memory, Range::between(0, 1), "",
            "alternating: ρ of the summed losses; 1 is follow-the-regularised-leader");

@@ -1,6 +1,7 @@
 #include "lifeguard/lifelong/learning_rule.hpp"
 
 #include "lifeguard/lifelong/alternating_rule.hpp"
+#include "lifeguard/lifelong/empirical_bayes_rule.hpp"
 #include "lifeguard/lifelong/linearised_rule.hpp"
 
 namespace lifeguard {
@@ -10,6 +11,8 @@ std::unique_ptr<LearningRule> make_learning_rule(const LearnerSettings& settings
   switch (settings.update) {
     case UpdateRule::linearised:
       return std::make_unique<LinearisedRule>(settings, features, actions);
+    case UpdateRule::empirical_bayes:
+      return std::make_unique<EmpiricalBayesRule>(settings, features, actions);
     case UpdateRule::alternating:
       return std::make_unique<AlternatingRule>(settings, features, actions);
   }

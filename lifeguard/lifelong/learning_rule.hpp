@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lifeguard/base_learners/round_loss.hpp"
@@ -35,13 +36,21 @@ class LearningRule {
   /// `next` comes in as round.knowledge and leaves as (L̃, S̃). What was remembered stays as it was
   /// until accept(), so that a round that fails later leaves no trace.
   virtual RoundStatus solve(const LearningRound& round, Knowledge& next) = 0;
-  /// The round that solve() was called for last has become part of the learner. Cannot fail.
-  virtual void accept(const LearningRound& round) = 0;
+  /// The round that solve() was called for last has become part of the learner, which knows
+  /// `accepted` from now on. Cannot fail.
+  virtual void accept(const LearningRound& round, const Knowledge& accepted) = 0;
+  /// Where a new task with this anchor shall begin; nothing: at the mean of the known coefficients.
+  virtual std::optional<Eigen::VectorXd> first_policy(const Eigen::VectorXd& /*anchor*/) const {
+    return std::nullopt;
+  }
 
   /// What is remembered of one task; load_task adds it as the next one and throws InvalidInput
   /// unless it fits.
   virtual void save_task(int task, StateWriter& writer) const = 0;
   virtual void load_task(StateReader& reader) = 0;
+  /// What is remembered of all of them together, after the tasks.
+  virtual void save_shared(StateWriter& /*writer*/) const {}
+  virtual void load_shared(StateReader& /*reader*/) {}
 };
 
 std::unique_ptr<LearningRule> make_learning_rule(const LearnerSettings& settings, int features,

@@ -6,7 +6,8 @@
 #include "lifeguard/lifelong/gradient_memory.hpp"
 #include "lifeguard/lifelong/learning_rule.hpp"
 #include "lifeguard/lifelong/linearised.hpp"
-#include "lifeguard/safety/solve/metric_projection.hpp"
+#include "lifeguard/lifelong/retreat.hpp"
+#include "lifeguard/lifelong/step_limits.hpp"
 
 namespace lifeguard {
 
@@ -19,41 +20,23 @@ class LinearisedRule : public LearningRule {
 
   void add_task(const Eigen::VectorXd& anchor) override;
   RoundStatus solve(const LearningRound& round, Knowledge& next) override;
-  void accept(const LearningRound& round) override;
+  void accept(const LearningRound& round, const Knowledge& accepted) override;
   void save_task(int task, StateWriter& writer) const override;
   void load_task(StateReader& reader) override;
 
  private:
-  /// What is remembered of a task.
-  struct Memory {
-    GradientMemory gradients;
-    /// Surely reached in one of its rounds, and the policy that had it; infinite before.
-    double lowest_cost = kInfinity;
-    Eigen::VectorXd lowest_policy;
-    bool takes_part = true;  // in common steps
-  };
-
   int tasks() const { return static_cast<int>(memories_.size()); }
   /// Fills steps_: how far each task's policy wants to go.
   void choose_steps(const LearningRound& round);
   /// The policy whose data the round speaks of; policy_ if it does not say.
   const Eigen::VectorXd& gathered_with(const LearningRound& round) const;
-  /// Shortens steps_ to the safe sets, in the round's metric.
-  void limit_steps(const LearningRound& round);
-  bool far_above(double cost, double reference) const;
-  /// The task costs far more than it did before.
-  bool astray(const LearningRound& round) const;
-  /// The task costs far more than any other ever did, the batch does not say which way is better,
-  /// and its anchor was not tried in this case before.
-  bool lost(const LearningRound& round) const;
 
   LinearisedSettings settings_;
   double shrinkage_floor_;
-  bool limited_;          // by the safe sets
-  double solver_margin_;  // of their bounds
   int features_;
   int parameters_;
-  std::vector<Memory> memories_;
+  std::vector<GradientMemory> memories_;  // one for each task
+  Retreat retreat_;
   // The observed task after this round.
   GradientMemory next_gradients_;
   bool next_takes_part_ = true;
@@ -63,7 +46,7 @@ class LinearisedRule : public LearningRule {
   Eigen::VectorXd step_;
   Eigen::VectorXd own_step_;  // by the gradients of several rounds
   Eigen::MatrixXd steps_;     // that the policies of all tasks take, d × T
-  MetricProjection metric_projection_;
+  StepLimits limits_;
   LinearisedUpdate update_;
 };
 

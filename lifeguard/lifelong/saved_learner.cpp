@@ -17,7 +17,7 @@
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 4";
+constexpr const char* kFormat = "lifeguard learner 5";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);
@@ -46,6 +46,7 @@ void Learner::save(std::ostream& out) const {
     rule_->save_task(t, writer);
     write_safe_set(writer, safe_sets()[t]);
   }
+  rule_->save_shared(writer);
 }
 
 Learner Learner::load(std::istream& in) {
@@ -91,6 +92,7 @@ Learner Learner::load(std::istream& in) {
     learner.rule_->load_task(reader);
     learner.safeguard_->add_task(read_safe_set(reader, parameters), knowledge.anchors.col(t));
   }
+  learner.rule_->load_shared(reader);
   learner.restore_tasks(std::move(states), rounds);
   if (settings.projection.mode != ProjectionMode::none) {
     const Certificate certificate = learner.safeguard_->certify(knowledge);

@@ -10,7 +10,9 @@ namespace {
 nlohmann::ordered_json matrix_json(const Eigen::MatrixXd& matrix) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    rows.push_back(number_list(Eigen::VectorXd(matrix.row(i))));
+    // A matrix without columns has no memory that a row could begin in.
+    rows.push_back(
+        number_list(matrix.cols() == 0 ? Eigen::VectorXd() : Eigen::VectorXd(matrix.row(i))));
   }
   return rows;
 }

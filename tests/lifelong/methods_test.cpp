@@ -31,6 +31,9 @@ std::vector<std::unique_ptr<PolicyLearner>> all_methods(int features, int action
   list.push_back(std::make_unique<SharedLearner>(features, actions));
   list.push_back(std::make_unique<PgElla>(features, actions));
   list.push_back(std::make_unique<Learner>(features, actions));
+  LearnerSettings empirical_bayes;
+  empirical_bayes.update = UpdateRule::empirical_bayes;
+  list.push_back(std::make_unique<Learner>(features, actions, empirical_bayes));
   return list;
 }
 

@@ -71,7 +71,8 @@ std::vector<LearnerSettings> safe_settings() {
   std::vector<LearnerSettings> list;
   for (const ProjectionMode mode : {ProjectionMode::exact, ProjectionMode::paper}) {
     for (const int basis_size : {0, 2}) {
-      for (const UpdateRule update : {UpdateRule::linearised, UpdateRule::alternating}) {
+      for (const UpdateRule update :
+           {UpdateRule::linearised, UpdateRule::alternating, UpdateRule::empirical_bayes}) {
         LearnerSettings settings;
         settings.projection.mode = mode;
         settings.k = basis_size;

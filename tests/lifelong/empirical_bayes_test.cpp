@@ -1,0 +1,308 @@
+// A basis that is learnt: the prior over tasks, and what the learner makes of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "lifeguard/lifelong/empirical_bayes_rule.hpp"
+#include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/task_prior.hpp"
+#include "lifeguard/runs/experiment.hpp"
+#include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/runs/run_view.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/synthetic_losses.hpp"
+
+namespace lifeguard::empirical_bayes_test {
+
+constexpr int kFeatures = 4;
+constexpr int kActions = 3;
+constexpr int kParameters = kFeatures * kActions;
+
+Eigen::MatrixXd blocks(const Eigen::MatrixXd& block, int count) {
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(block.rows() * count, block.cols() * count);
+  for (int i = 0; i < count; ++i) {
+    result.block(i * block.rows(), i * block.cols(), block.rows(), block.cols()) = block;
+  }
+  return result;
+}
+
+Eigen::MatrixXd random_metric(Draws& draws, int size) {
+  const Eigen::MatrixXd root = draws.normals(size, size);
+  return root * root.transpose() / size + 0.3 * Eigen::MatrixXd::Identity(size, size);
+}
+
+Eigen::MatrixXd covariance_of(const TaskPrior& prior) {
+  return prior.basis() * prior.basis().transpose();
+}
+
+/// Twice the negative logarithm of the likelihood of tasks with these second moments.
+double surprise(const Eigen::MatrixXd& covariance, const Eigen::MatrixXd& moments, double tasks) {
+  const Eigen::LLT<Eigen::MatrixXd> factor(covariance);
+  const double logarithm = 2 * Eigen::MatrixXd(factor.matrixL()).diagonal().array().log().sum();
+  return tasks * logarithm + factor.solve(moments).trace();
+}
+
+TEST(TaskPrior, IsTheMostLikelyOneOfItsForm) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Draws draws(seed);
+    const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+    const Eigen::MatrixXd deviations = draws.normals(kParameters, 30);
+    const Eigen::MatrixXd moments = deviations * deviations.transpose();
+    const int k = draws.integer(0, kParameters - 1);
+    TaskPrior prior(kFeatures, kActions, 1e-9, 1e9);
+    ASSERT_TRUE(prior.maximise(moments, 30, metric, 0.7, k));
+    const Eigen::MatrixXd inverse_metric = blocks(metric, kActions).inverse();
+    const Eigen::MatrixXd all = moments + 0.7 * inverse_metric;
+    const double best = surprise(covariance_of(prior), all, 31);
+    // P - ψ Ḡ⁻¹ has k directions, and no other P of this form is more likely.
+    const Eigen::MatrixXd low = covariance_of(prior) - prior.spread() * inverse_metric;
+    const Eigen::VectorXd values = low.selfadjointView<Eigen::Lower>().eigenvalues().cwiseAbs();
+    EXPECT_LE((values.array() > 1e-9 * values.maxCoeff()).count(), std::max(k, 1));
+    for (int i = 0; i < 200; ++i) {
+      const double size = std::pow(10.0, draws.uniform(-4, 0));
+      Eigen::MatrixXd direction = Eigen::MatrixXd::Zero(kParameters, k);
+      if (k > 0) {
+        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own(low);
+        direction = own.eigenvectors().rightCols(k) *
+                    own.eigenvalues().tail(k).cwiseMax(0).cwiseSqrt().asDiagonal();
+        direction += size * draws.normals(kParameters, k);
+      }
+      const double spread = prior.spread() * std::exp(size * draws.normal());
+      const Eigen::MatrixXd other = direction * direction.transpose() + spread * inverse_metric;
+      EXPECT_GE(surprise(other, all, 31), best - 1e-7 * std::abs(best));
+    }
+    EXPECT_LT((prior.precision() * covariance_of(prior) -
+               Eigen::MatrixXd::Identity(kParameters, kParameters))
+                  .norm(),
+              1e-8);
+  }
+}
+
+TEST(TaskPrior, PAndQLimitHowLittleAndHowMuchTasksMayDiffer) {
+  Draws draws(5);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  const Eigen::MatrixXd deviations = draws.normals(kParameters, 3);
+  TaskPrior prior(kFeatures, kActions, 0.5, 2.0);
+  ASSERT_TRUE(prior.maximise(deviations * deviations.transpose(), 3, metric, 1e-6, kParameters));
+  EXPECT_GE(prior.variances().minCoeff(), 0.5);
+  EXPECT_LE(prior.variances().maxCoeff(), 2.0);
+  EXPECT_LT(
+      (prior.basis().transpose() * prior.basis() - Eigen::MatrixXd(prior.variances().asDiagonal()))
+          .norm(),
+      1e-12);
+  // The longest first.
+  for (int i = 1; i < kParameters; ++i) EXPECT_LE(prior.variances()(i), prior.variances()(i - 1));
+  const Eigen::MatrixXd some = draws.normals(kParameters, 4);
+  EXPECT_LT((prior.basis() * prior.coefficients(some) - some).norm(), 1e-12);
+  // A metric that is none changes nothing.
+  const Eigen::MatrixXd before = prior.basis();
+  EXPECT_FALSE(prior.maximise(some * some.transpose(), 3, -metric, 1, 2));
+  EXPECT_EQ(prior.basis(), before);
+}
+
+/// What eNAC sees of the cost ½(α - α*)ᵀ(I ⊗ G)(α - α*), with noise in its gradient.
+struct NoisyTask {
+  Eigen::VectorXd optimum;
+  Eigen::MatrixXd metric;
+  double noise = 0;
+
+  double excess(const Eigen::VectorXd& alpha) const {
+    const Eigen::VectorXd away = alpha - optimum;
+    return 0.5 * away.dot(blocks(metric, kActions) * away);
+  }
+  RoundLoss look(const Eigen::VectorXd& played, Draws& draws) const {
+    const Eigen::MatrixXd all = blocks(metric, kActions);
+    const Eigen::MatrixXd root = Eigen::LLT<Eigen::MatrixXd>(all).matrixL();
+    RoundLoss loss;
+    loss.status = RoundLossStatus::ok;
+    loss.curvature = metric;
+    loss.played = played;
+    loss.trajectories = 8;
+    loss.mean_cost = 1 + excess(played);
+    loss.cost_unit = 1;
+    loss.constant = 0;
+    loss.cost_gradient = all * (played - optimum) + noise * (root * draws.normals(kParameters, 1));
+    const Eigen::VectorXd natural = all.llt().solve(loss.cost_gradient);
+    loss.natural_norm_squared = loss.cost_gradient.dot(natural);
+    loss.noise_share = kParameters * noise * noise / loss.natural_norm_squared;
+    loss.shrinkage = std::max(0.05, 1 - loss.noise_share);
+    loss.newton_radius = 0.5 * loss.natural_norm_squared;
+    loss.radius = loss.trust_region = loss.newton_radius;
+    loss.target = played - loss.shrinkage * natural;
+    return loss;
+  }
+};
+
+LearnerSettings with_rule(UpdateRule update) {
+  LearnerSettings settings;
+  settings.update = update;
+  settings.projection.p = 1e-6;
+  return settings;
+}
+
+std::string name_of(int task) { return "task " + std::to_string(task); }
+
+/// How far above their optima tasks are: those that were learnt, and new ones after one round.
+struct Excess {
+  double known = 0;
+  double fresh = 0;
+};
+
+/// Of tasks whose optima differ along one direction, or along all alike.
+Excess excess_after_learning(UpdateRule update, std::uint64_t seed, bool one_direction) {
+  Draws draws(seed);
+  const Eigen::VectorXd mean = draws.normals(kParameters, 1);
+  const Eigen::VectorXd direction = draws.normals(kParameters, 1).col(0).normalized() * 3;
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  const auto draw = [&] {
+    const Eigen::VectorXd away = one_direction ? Eigen::VectorXd(direction * draws.normal())
+                                               : Eigen::VectorXd(draws.normals(kParameters, 1));
+    return NoisyTask{mean + away, metric, 0.5};
+  };
+  Learner learner(kFeatures, kActions, with_rule(update));
+  std::vector<NoisyTask> tasks;
+  for (int t = 0; t < 20; ++t) {
+    tasks.push_back(draw());
+    learner.add_task(name_of(t), Eigen::VectorXd::Zero(kParameters), 0.5);
+  }
+  for (int round = 0; round < 400; ++round) {
+    const int t = round % 20;
+    const Eigen::VectorXd played = learner.policy(name_of(t)).parameters();
+    EXPECT_EQ(learner.observe(name_of(t), tasks[t].look(played, draws)).status, RoundStatus::ok);
+  }
+  Excess excess;
+  for (int t = 0; t < 20; ++t) {
+    excess.known += tasks[t].excess(learner.policy(name_of(t)).parameters()) / 20;
+  }
+  for (int t = 20; t < 30; ++t) {
+    const NoisyTask task = draw();
+    learner.add_task(name_of(t), Eigen::VectorXd::Zero(kParameters), 0.5);
+    const Eigen::VectorXd played = learner.policy(name_of(t)).parameters();
+    learner.observe(name_of(t), task.look(played, draws));
+    excess.fresh += task.excess(learner.policy(name_of(t)).parameters()) / 10;
+  }
+  return excess;
+}
+
+Excess sum_of_seeds(UpdateRule update, bool one_direction) {
+  Excess sum;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Excess one = excess_after_learning(update, seed, one_direction);
+    sum.known += one.known;
+    sum.fresh += one.fresh;
+  }
+  return sum;
+}
+
+// Noise in the eleven directions in which tasks do not differ is known to be noise.
+TEST(EmpiricalBayes, ANewTaskLearnsWhereTasksDifferAndIgnoresTheRest) {
+  const Excess learnt = sum_of_seeds(UpdateRule::empirical_bayes, true);
+  const Excess fixed = sum_of_seeds(UpdateRule::linearised, true);
+  EXPECT_LT(learnt.fresh, 0.5 * fixed.fresh);
+  EXPECT_LT(learnt.known, 0.5 * fixed.known);
+}
+
+// Twenty tasks say little of how they differ in twelve directions alike, and what they seem to say
+// costs a new one a little; those that are known gain more.
+TEST(EmpiricalBayes, WhereTasksDifferInEveryDirectionLittleIsLost) {
+  const Excess learnt = sum_of_seeds(UpdateRule::empirical_bayes, false);
+  const Excess fixed = sum_of_seeds(UpdateRule::linearised, false);
+  EXPECT_LT(learnt.fresh, 1.4 * fixed.fresh);
+  EXPECT_LT(learnt.known, 0.7 * fixed.known);
+}
+
+TEST(EmpiricalBayes, PoliciesStayWhereTheyAreWhenTheBasisMoves) {
+  Draws draws(7);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<NoisyTask> tasks;
+  for (int t = 0; t < 6; ++t) {
+    tasks.push_back({2 * draws.normals(kParameters, 1), metric, 0.3});
+    learner.add_task(name_of(t), Eigen::VectorXd::Zero(kParameters), 0.5);
+  }
+  int moved_bases = 0;
+  for (int round = 0; round < 90; ++round) {
+    const int t = round % 6;
+    std::vector<Eigen::VectorXd> before;
+    for (int i = 0; i < 6; ++i) before.push_back(learner.policy(name_of(i)).parameters());
+    const Eigen::MatrixXd basis = learner.knowledge().basis;
+    learner.observe(name_of(t), tasks[t].look(before[t], draws));
+    moved_bases += learner.knowledge().basis != basis ? 1 : 0;
+    if (round < 6) continue;
+    // All others make the same step, the common one.
+    const int other = (t + 1) % 6;
+    const Eigen::VectorXd common = learner.policy(name_of(other)).parameters() - before[other];
+    for (int i = 0; i < 6; ++i) {
+      if (i == t) continue;
+      EXPECT_LT((learner.policy(name_of(i)).parameters() - before[i] - common).norm(), 1e-9);
+    }
+  }
+  EXPECT_GE(moved_bases, 18);
+  // The steps of tasks that want to go different ways do not agree for long.
+  double excess = 0;
+  for (int t = 0; t < 6; ++t) {
+    excess += tasks[t].excess(learner.policy(name_of(t)).parameters()) / 6;
+  }
+  EXPECT_LT(excess, 0.5);
+}
+
+// A machine that works begins with its own controller, not with what others need.
+TEST(EmpiricalBayes, ANewTaskStaysAtItsAnchorWhereTheMeanWasNotRightForOthers) {
+  Draws draws(9);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<NoisyTask> tasks;
+  const auto anchor_of = [](const NoisyTask& task) -> Eigen::VectorXd {
+    return 0.9 * task.optimum;
+  };
+  for (int t = 0; t < 12; ++t) {
+    tasks.push_back({3 * draws.normals(kParameters, 1), metric, 0.1});
+    learner.add_task(name_of(t), anchor_of(tasks.back()), 0.5);
+  }
+  for (int round = 0; round < 48; ++round) {
+    const int t = round % 12;
+    learner.observe(name_of(t), tasks[t].look(learner.policy(name_of(t)).parameters(), draws));
+  }
+  const NoisyTask task{3 * draws.normals(kParameters, 1), metric, 0.1};
+  learner.add_task("new", anchor_of(task), 0.5);
+  EXPECT_LT(task.excess(learner.policy("new").parameters()),
+            1.5 * task.excess(anchor_of(task)) + 1e-9);
+}
+
+class EmpiricalBayesRuns : public test_support::Folder {};
+
+// With constraints that bind: every policy proven, and the same bits when it is played again.
+TEST_F(EmpiricalBayesRuns, AreSafeCheckedAndReplayed) {
+  const auto file = path("a.run");
+  const ExperimentConfig config = parse_config(R"([experiment]
+name = "learnt-basis"
+rounds = 60
+tasks = 4
+trajectories = 20
+steps = 60
+[family]
+base = "cart-pole"
+[safe_set.lqr_box]
+reach = 0.3
+[learner]
+update = "empirical Bayes"
+)",
+                                               "a.toml");
+  start_run(config, file, {});
+  const RunView view(file);
+  for (const StoredRound& round : view.rounds) {
+    EXPECT_EQ(round.unsafe, 0);
+    EXPECT_EQ(round.fallbacks, 0);
+  }
+  EXPECT_THAT(check_run(file, /*replay=*/true).findings, testing::IsEmpty());
+  EXPECT_LT(view.evaluations.back().costs.mean(), view.evaluations.front().costs.mean());
+}
+
+}  // namespace lifeguard::empirical_bayes_test
