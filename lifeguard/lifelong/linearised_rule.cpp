@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 namespace {
@@ -146,8 +147,9 @@ void LinearisedRule::load_task(StateReader& reader) {
   reader.field("takes_part", memory.takes_part);
   reader.field("lowest_cost", memory.lowest_cost);
   reader.field("lowest_policy", memory.lowest_policy);
-  require(gradients.metric.rows() == features_ && gradients.metric.cols() == features_, "metric",
-          static_cast<double>(gradients.metric.rows()), "must have one row for each feature");
+  require(are_blocks(gradients.metric, features_, parameters_ / features_), "metric",
+          static_cast<double>(gradients.metric.rows()),
+          "must have one row for each feature, or for each parameter");
   require_size("gradient", gradients.gradient.size(), parameters_);
   require_not_negative("weight", gradients.weight);
   require_not_negative("noise", gradients.noise);
