@@ -85,8 +85,8 @@ class PlainCustomLoop {
     for (int a = 0; a < actions; ++a) {
       double u = 0;
       for (int f = 0; f < columns; ++f) u += gains_[a * columns + f] * features_[f];
-      u += std::clamp(policy_.sigma() * noise.normal(static_cast<std::uint32_t>(m * actions + a)),
-                      -task_.noise_limit, task_.noise_limit);
+      u += std::clamp(policy_.sigma(a) * noise.normal(static_cast<std::uint32_t>(m * actions + a)),
+                      -task_.noise_limit.of(a), task_.noise_limit.of(a));
       if (!(std::fabs(u) <= 1e100)) return false;
       action_[a] = u;
       applied_[a] = std::clamp(u, task_.action_low(a), task_.action_high(a));

@@ -38,6 +38,11 @@ int code_of(const std::error_code& error) {
 
 }  // namespace
 
+void end_without_room(const std::exception& error) {
+  say("lifeguard: {}; make room, then do the same again: nothing of it was kept", error.what());
+  throw Exit{kDiskFull};
+}
+
 int report_failure() {
   constexpr const char* kNoMemory =
       "lifeguard: not enough memory; fewer tasks, trajectories, steps or threads need less";

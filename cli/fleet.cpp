@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/exit_codes.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -25,7 +26,9 @@
 #include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/recording_file.hpp"
+#include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -60,32 +63,67 @@ struct ValidateArguments {
   bool json = false;
 };
 
-std::string box_text(const Eigen::VectorXd& low, const Eigen::VectorXd& high) {
+/// "position [-2, 2] m, speed [-1, 1] m/s"
+std::string box_text(const std::vector<Signal>& states, const Eigen::VectorXd& low,
+                     const Eigen::VectorXd& high) {
   std::vector<std::string> sides;
   for (Eigen::Index i = 0; i < low.size(); ++i) {
-    sides.push_back(fmt::format("[{:.3g}, {:.3g}]", low(i), high(i)));
+    const Signal& state = states[static_cast<std::size_t>(i)];
+    sides.push_back(fmt::format("{} [{:.3g}, {:.3g}]{}", state.name, low(i), high(i),
+                                state.unit == "1" ? "" : " " + state.unit));
   }
-  return fmt::format("{}", fmt::join(sides, " × "));
+  return fmt::format("{}", fmt::join(sides, ", "));
+}
+
+/// "position 3 m, pole angle 0.6 rad": those that have a limit.
+std::string limits_text(const std::vector<Signal>& states, const Eigen::VectorXd& limits) {
+  std::vector<std::string> texts;
+  for (Eigen::Index i = 0; i < limits.size(); ++i) {
+    if (!std::isfinite(limits(i))) continue;
+    const Signal& state = states[static_cast<std::size_t>(i)];
+    texts.push_back(fmt::format("{} {}", state.name, value_text(limits(i), state)));
+  }
+  return texts.empty() ? "no limits" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// "force 0.1 N, at most 0.2 N"
+std::string noise_text(const MachineReport& machine) {
+  std::vector<std::string> texts;
+  for (std::size_t a = 0; a < machine.actions.size(); ++a) {
+    const Signal& action = machine.actions[a];
+    const auto place = static_cast<Eigen::Index>(a);
+    const double limit = machine.noise_limit.of(place);
+    texts.push_back(fmt::format("{} {}", action.name, value_text(machine.sigma.of(place), action)) +
+                    (std::isfinite(limit) ? ", at most " + value_text(limit, action) : ""));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 void print_machine(const MachineReport& machine) {
   put("\n{} ({}){}\n", machine.name, machine.system, machine.retired ? ", retired" : "");
   if (!machine.problem.empty()) put("  ! cannot be used: {}\n", machine.problem);
-  for (const ParameterRange& range : machine.tolerances) {
-    put("  {:<14}{} in [{:.6g}, {:.6g}]\n", "tolerance", range.parameter, range.low, range.high);
+  for (std::size_t i = 0; i < machine.tolerances.size(); ++i) {
+    const ParameterRange& range = machine.tolerances[i];
+    const std::string& unit = machine.tolerance_units[i];
+    put("  {:<14}{} in [{:.6g}, {:.6g}]{}\n", "tolerance", range.parameter, range.low, range.high,
+        unit.empty() || unit == "1" ? "" : " " + unit);
   }
+  put("  {:<14}{}\n", "noise", noise_text(machine));
   if (machine.not_solved) put("  {:<14}not looked for\n", "closed loop");
   if (machine.problem.empty() && !machine.not_solved) {
     if (machine.constraints > 0) {
-      put("  {:<14}{} constraints; the first policy keeps \"{}\" by {:.3g}\n", "safe set",
-          machine.constraints, machine.nearest, machine.margin);
+      put("  {:<14}{} constraints; the first policy keeps \"{}\"{} by {:.3g}\n", "safe set",
+          machine.constraints, machine.nearest,
+          machine.nearest_meaning.empty() ? "" : fmt::format(" ({})", machine.nearest_meaning),
+          machine.margin);
     }
     if (!std::isnan(machine.decay)) {
       put("  {:<14}λ = {:.4g}, for the {} machine, {:.0f} % of the start box\n", "closed loop",
           machine.decay, machine.nonlinear ? "nonlinear" : "linear", 100 * machine.start_share);
-      put("  {:<14}{}\n", "starts in", box_text(machine.start_low, machine.start_high));
-      put("  {:<14}{:.3g} from the goal\n", "stays within",
-          fmt::join(number_list(machine.state_limits), ", "));
+      put("  {:<14}{}\n", "starts in",
+          box_text(machine.states, machine.start_low, machine.start_high));
+      put("  {:<14}{} from the goal\n", "stays within",
+          limits_text(machine.states, machine.state_limits));
     }
     put("  {:<14}{}\n", "first policy", machine.first_policy);
   }
@@ -141,7 +179,7 @@ struct ObserveArguments {
   bool json = false;
 };
 
-void observe(const ObserveArguments& arguments) {
+void observe_once(const ObserveArguments& arguments) {
   when_stopped(kStopped, [] { return std::string(); });
   LongWork work;
   work.stop = stop_token();
@@ -177,6 +215,14 @@ void observe(const ObserveArguments& arguments) {
   if (observed.round.falls + observed.round.violations + observed.round.saturations > 0) {
     put("  incidents     {} fell, {} left their limits, {} asked for more than an actuator has\n",
         observed.round.falls, observed.round.violations, observed.round.saturations);
+  }
+}
+
+void observe(const ObserveArguments& arguments) {
+  try {
+    observe_once(arguments);
+  } catch (const RunFileFull& error) {
+    end_without_room(error);
   }
 }
 

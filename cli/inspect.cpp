@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/exit_codes.hpp"
+#include "cli/failure.hpp"
 #include "cli/incident_lines.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -21,7 +22,9 @@
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run_check.hpp"
+#include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/runs/run_summary.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/trajectories/kernel.hpp"
 #include "lifeguard/version.hpp"
 
@@ -111,11 +114,15 @@ ExportedPolicy find_policy(const PolicyArguments& arguments) {
   when_stopped(kStopped, [] { return std::string(); });
   LongWork work;
   work.stop = stop_token();
-  FleetRun fleet(load_config(arguments.run),
-                 arguments.learns_into.empty() ? FleetRun::default_run_file(arguments.run)
-                                               : std::filesystem::path(arguments.learns_into),
-                 work);
-  return fleet.policy(arguments.task);
+  try {
+    FleetRun fleet(load_config(arguments.run),
+                   arguments.learns_into.empty() ? FleetRun::default_run_file(arguments.run)
+                                                 : std::filesystem::path(arguments.learns_into),
+                   work);
+    return fleet.policy(arguments.task);
+  } catch (const RunFileFull& error) {
+    end_without_room(error);
+  }
 }
 
 void export_one(const PolicyArguments& arguments) {
@@ -146,11 +153,19 @@ nlohmann::ordered_json values_json(const SettingValues& values) {
   return json;
 }
 
+std::vector<std::string> signal_texts(const std::vector<Signal>& signals) {
+  std::vector<std::string> texts;
+  for (const Signal& signal : signals) texts.push_back(signal_text(signal));
+  return texts;
+}
+
 void info_of_run(const std::string& path, bool json) {
   const RunView view(path);
   const RunHeader& header = view.header;
   const StoredExperiment& experiment = header.experiment;
   const RunSummary summary = summarise(view);
+  const SystemDescription system =
+      view.tasks.empty() ? SystemDescription{} : describe(view.tasks.front().system);
   if (json) {
     nlohmann::ordered_json result = summary_to_json(summary);
     result["schema_version"] = header.schema_version;
@@ -159,12 +174,19 @@ void info_of_run(const std::string& path, bool json) {
         header.observed ? nlohmann::ordered_json() : nlohmann::ordered_json(experiment.rounds);
     result["observed"] = header.observed;
     result["k"] = experiment.k;  // 0 for methods without a basis
+    result["states"] = signal_texts(system.states);
+    result["actions"] = signal_texts(system.actions);
     result["settings"] = values_json(view.settings);
     print_json(result);
     return;
   }
   put("{}\n", path);
   put("  experiment  {} ({})\n", experiment.name, experiment.family);
+  if (!view.tasks.empty()) {
+    put("  states      {}\n", signals_text(system.states));
+    if (!system.features.empty()) put("  features    {}\n", signals_text(system.features));
+    put("  actions     {}\n", signals_text(system.actions));
+  }
   put("  method      {}, seed {}\n", experiment.method, experiment.seed);
   if (header.observed) {
     put("  rounds      {}, learnt from outside by {} machines\n", header.rounds_done,

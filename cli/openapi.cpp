@@ -48,6 +48,12 @@ Json object(Json properties, std::vector<std::string> required) {
 const Json kText = {{"type", "string"}};
 const Json kNumber = {{"type", "number"}};
 const Json kNumberOrNull = {{"type", {"number", "null"}}};
+/// One number, or a list with one for each action where they differ.
+const Json kForActions = {
+    {"anyOf", {{{"type", "number"}}, {{"type", "array"}, {"items", {{"type", "number"}}}}}}};
+const Json kForActionsOrNull = {{"anyOf",
+                                 {{{"type", {"number", "null"}}},
+                                  {{"type", "array"}, {"items", {{"type", {"number", "null"}}}}}}}};
 const Json kWhole = {{"type", "integer"}};
 const Json kFlag = {{"type", "boolean"}};
 
@@ -76,10 +82,11 @@ Json schemas() {
               {"action_low", list_of(kNumberOrNull)},
               {"action_high", list_of(kNumberOrNull)},
               {"dt_seconds", kNumber},
-              {"sigma", kNumber},
-              {"noise_scale", kNumber},
-              {"noise_limit", kNumberOrNull},
+              {"sigma", kForActions},
+              {"noise_scale", kForActions},
+              {"noise_limit", kForActionsOrNull},
               {"worst_row", kText},
+              {"worst_row_meaning", kText},
               {"margin", kNumberOrNull}},
              {"task", "policy", "round", "steps", "inputs", "actions", "gains", "goal",
               "action_low", "action_high", "dt_seconds", "sigma", "noise_scale", "noise_limit"});

@@ -6,6 +6,7 @@ set(lifeguard_public_headers
     base_learners/round_settings.hpp
     core/check.hpp
     core/numbers.hpp
+    core/per_action.hpp
     core/random.hpp
     core/stop.hpp
     core/uncertain_plant.hpp

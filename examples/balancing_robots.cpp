@@ -40,7 +40,7 @@ static SafeSet balances(const Task& robot) {
   settings.decay = 0.995;
   settings.start_low = robot.settings.start_low;
   settings.start_high = robot.settings.start_high;
-  settings.noise_limits = Eigen::VectorXd::Constant(1, robot.settings.noise_limit);
+  settings.noise_limits = robot.settings.noise_limit.values(1);
   settings.required_gains = {{"LQR", lqr_gains(robot)}};
   const ClosedLoopResult result = make_closed_loop(linearised_plant(robot, asked), settings);
   if (!result.closed_loop) throw std::runtime_error(result.message);

@@ -29,7 +29,7 @@ static SafeSet never_falls(Task& cart) {
   asked.start_low = cart.settings.start_low;
   asked.start_high = cart.settings.start_high;
   asked.least_start_share = 0.7;
-  asked.noise_limits = Eigen::VectorXd::Constant(1, cart.settings.noise_limit);
+  asked.noise_limits = cart.settings.noise_limit.values(1);
   asked.required_gains = {{"LQR", lqr_gains(cart)}};
   const ClosedLoopResult result = make_closed_loop(inclusion(cart, known), asked);
   if (!result.closed_loop) throw std::runtime_error(result.message);

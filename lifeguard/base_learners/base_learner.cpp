@@ -18,7 +18,7 @@ void check_input(const Trajectories& t, const GaussianPolicy& played, double vis
   require(t.count() > 0, "trajectories", t.count(), "must be at least 1");
   require_size("features", t.features(), played.features());
   require_size("actions", t.actions(), played.actions());
-  require_positive("sigma", played.sigma());
+  require_positive("sigma", played.noise());
   require_not_negative("visit", visit);
   for (int i = 0; i < t.count(); ++i) {
     if (t.length(i) < 0 || t.length(i) > t.steps()) t.validate();
@@ -262,13 +262,9 @@ void fit_likelihood(const Trajectories& t, const GaussianPolicy& played,
   loss.natural_norm_squared = w.direction.dot(loss.cost_gradient);
 }
 
-}  // namespace
-
-void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
-                     const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
-                     RoundLoss& loss) {
-  check_input(trajectories, played, visit, settings);
-  loss.trust_region = loss.newton_radius = kNaN;
+/// With one σ for all actions.
+void learn(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
+           const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace, RoundLoss& loss) {
   switch (settings.method) {
     case BaseLearnerMethod::reinforce:
     case BaseLearnerMethod::natural_actor_critic:
@@ -281,6 +277,26 @@ void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& pla
       return;
   }
   throw InvalidInput("method", "unknown", "must be one of the named methods");
+}
+
+}  // namespace
+
+void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
+                     const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
+                     RoundLoss& loss) {
+  check_input(trajectories, played, visit, settings);
+  loss.trust_region = loss.newton_radius = kNaN;
+  if (played.noise().is_common()) {
+    learn(trajectories, played, visit, settings, workspace, loss);
+    return;
+  }
+  NoiseUnits& units = workspace.noise_units;
+  units.assign(trajectories, played);
+  learn(units.trajectories, units.played, visit, settings, workspace, loss);
+  units.restore(loss);
+  // As it was given, without the rounding of there and back.
+  set_played(played, loss.played);
+  if (loss.status == RoundLossStatus::no_signal) loss.target = loss.played;
 }
 
 RoundLoss make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played,

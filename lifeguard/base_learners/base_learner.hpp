@@ -5,6 +5,7 @@
 
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
+#include "lifeguard/base_learners/noise_units.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/round_settings.hpp"
@@ -29,6 +30,9 @@ struct BaseLearnerWorkspace {
   Eigen::VectorXd scratch;
   AlignedVector<double> weights;
   AlignedVector<double> weighted_advantages;
+  /// The batch as it is learnt from, if its actions differ in their noise. Then all of the above
+  /// but what has no unit of an action is in units of noise.
+  NoiseUnits noise_units;
 };
 
 /// One round's trajectories, gathered with `played` at the given visit of the task, as one loss.
@@ -42,6 +46,10 @@ struct BaseLearnerWorkspace {
 /// (AdvantageWorkspace::step_weights), so that both are those of whole trajectories times the share
 /// of their steps that was observed. The regression form and the likelihoods take live steps as
 /// they are.
+///
+/// Actions with noises of their own are learnt in units of them (NoiseUnits), so the loss does not
+/// depend on what an action is measured in, and the curvature has a block for each action. That
+/// also holds for eREINFORCE, whose plain gradient is that in units of noise.
 void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& played, double visit,
                      const BaseLearnerSettings& settings, BaseLearnerWorkspace& workspace,
                      RoundLoss& loss);

@@ -8,7 +8,7 @@
 
 namespace lifeguard {
 
-/// Sums over a batch for a Gaussian policy with mean K Φ, whose score is
+/// Sums over a batch for a Gaussian policy with mean K Φ and one σ for all actions, whose score is
 ///   ∇_K log π(u | x) = (u - K Φ) Φᵀ / σ².
 struct PolicyGradient {
   /// ĝ = (1/n) Σ_i Σ_m A_m ∇log π: A·F entries in the order of α, in units of the advantages.

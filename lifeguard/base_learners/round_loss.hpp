@@ -36,9 +36,9 @@ struct TrajectoryCheck {
   int failed = 0;
   int cut_short = 0;
   long live_steps = 0;
-  /// Of the standardised noise z = (u - KΦ)/σ at live steps, NaN if there are none: the mean square
-  /// over all actions (1 is expected), the mean of the action whose mean is furthest from the
-  /// expected 0, and the largest √(z_1² + … ) of a step.
+  /// Of the standardised noise z_a = (u_a - k_aΦ)/σ_a at live steps, NaN if there are none: the
+  /// mean square over all actions (1 is expected), the mean of the action whose mean is furthest
+  /// from the expected 0, and the largest √(z_1² + … ) of a step.
   double noise_mean_square = kNaN;
   double noise_mean = kNaN;
   double largest_noise = kNaN;
@@ -56,7 +56,7 @@ struct TrajectoryCheck {
 /// Looks at everything: shape, lengths, every number, what follows the ends, and whether the
 /// actions are draws of N(KΦ, σ²), as stored before they are limited to what the system can do.
 /// Actions recorded after that limit, features in other units or a policy that was updated in
-/// between show as other_policy. `played.sigma()` must be positive.
+/// between show as other_policy. The noise of `played` must be positive.
 ///
 /// The last test is of the noise z, which is standard normal given the past. Against it stand some
 /// fixed alternatives N(μ, c), listed in trajectory_check.cpp, and an alarm needs a likelihood
@@ -86,13 +86,14 @@ enum class RoundLossStatus {
 };
 
 /// What a base learner makes of one round's trajectories, and all that is left of them afterwards:
-///   l(α) = ½ (α - α⁺)ᵀ (I_A ⊗ G) (α - α⁺) + constant.
+///   l(α) = ½ (α - α⁺)ᵀ G (α - α⁺) + constant.
 /// α stacks the rows of the gains K, one action after the other (GaussianPolicy), and all actions
-/// share their features, so the curvature is the same F × F block G for every action.
+/// share their features, so the curvature G has an F × F block for each action, the same for all if
+/// all explore with the same noise (action_blocks.hpp).
 struct RoundLoss {
   RoundLossStatus status = RoundLossStatus::not_run;
 
-  Eigen::MatrixXd curvature;  // G: F × F, symmetric, positive definite
+  Eigen::MatrixXd curvature;  // G: blocks of F × F, symmetric, positive definite
   Eigen::VectorXd target;     // α⁺: A·F entries
   double constant = kNaN;
 
@@ -113,7 +114,7 @@ struct RoundLoss {
   double noise_share = kNaN;
   /// The factor by which the step was shortened for that noise; 1 if it was not.
   double shrinkage = 1;
-  /// ½ (α⁺ - α_j)ᵀ (I_A ⊗ G) (α⁺ - α_j) without that factor: the trust region of the step, in the
+  /// ½ (α⁺ - α_j)ᵀ G (α⁺ - α_j) without that factor: the trust region of the step, in the
   /// metric of this loss. NaN if it is not known; a learner then pools no gradients.
   double radius = kNaN;
   /// The same of the trust region as it was asked for, before it was widened where the direction is
@@ -125,9 +126,9 @@ struct RoundLoss {
   double step_kl = kNaN;
 
   /// F and A.
-  int features() const { return static_cast<int>(curvature.rows()); }
+  int features() const { return static_cast<int>(curvature.cols()); }
   int actions() const {
-    return curvature.rows() == 0 ? 0 : static_cast<int>(target.size() / curvature.rows());
+    return curvature.cols() == 0 ? 0 : static_cast<int>(target.size() / curvature.cols());
   }
   /// l(α) and ∇l(α).
   double value(const Eigen::VectorXd& alpha) const;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lifeguard/base_learners/noise_units.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
@@ -105,6 +106,16 @@ bool is_too_large(const Noise& noise) {
   return mean_is_off(noise) || square_is_large(noise) || largest_is_off(noise);
 }
 
+bool square_is_off(const Noise& noise) { return square_is_large(noise) || square_is_small(noise); }
+
+/// The noise of one of the actions.
+Noise of_one_action(const Noise& all, double squares) {
+  Noise own = all;
+  own.actions = 1;
+  own.squares = squares;
+  return own;
+}
+
 Noise noise_of(const Trajectories& t, const TrajectoryCheck& check) {
   Noise noise;
   noise.live = static_cast<double>(check.live_steps);
@@ -141,7 +152,7 @@ struct CloseLook {
       : noise(noise_of(t, check)),
         sums(static_cast<std::size_t>(t.actions()), 0.0),
         squares(static_cast<std::size_t>(t.actions()), 0.0) {
-    double size = 0;  // of the terms that are added up
+    Eigen::VectorXd sizes = Eigen::VectorXd::Zero(t.actions());  // of the terms that are added up
     const auto noise_at = [&](int i, int m, int a) {
       double result = t.action(i, m, a);
       double terms = std::abs(result);
@@ -150,7 +161,7 @@ struct CloseLook {
         result -= term;
         terms += std::abs(term);
       }
-      size = std::max(size, terms);
+      sizes(a) = std::max(sizes(a), terms);
       return result;
     };
     const auto for_each_live = [&](const auto& body) {
@@ -166,14 +177,18 @@ struct CloseLook {
     // Each of F products and F + 1 sums rounds by at most 2⁻⁵³ of the size of all terms, once where
     // the action was drawn and once here; twice that to be safe. Where this is more than σ, it is
     // the unit to measure noise in.
-    const double error = 2 * (2 * t.features() + 1) * std::numeric_limits<double>::epsilon() * size;
-    const double unit = played.sigma() + error;
-    noise.rounding = error / unit;
-    noise.unit = unit / played.sigma();
+    Eigen::VectorXd units(t.actions());
+    for (int a = 0; a < t.actions(); ++a) {
+      const double error =
+          2 * (2 * t.features() + 1) * std::numeric_limits<double>::epsilon() * sizes(a);
+      units(a) = played.sigma(a) + error;
+      noise.rounding = std::max(noise.rounding, error / units(a));
+      noise.unit = std::max(noise.unit, units(a) / played.sigma(a));
+    }
     for_each_live([&](int i, int m) {
       double all = 0;
       for (int a = 0; a < t.actions(); ++a) {
-        const double z = noise_at(i, m, a) / unit;
+        const double z = noise_at(i, m, a) / units(a);
         sums[a] += z;
         squares[a] += z * z;
         all += z * z;
@@ -206,6 +221,20 @@ constexpr const char* kActionRule =
     "must be a draw of the policy that was played, stored before it is limited, with the features "
     "that the policy saw";
 
+/// If the actions have noises of their own: the first whose own mean square is not 1.
+void explain_one_action(const CloseLook& look, TrajectoryCheck& check) {
+  for (std::size_t a = 0; a < look.squares.size(); ++a) {
+    const Noise own = of_one_action(look.noise, look.squares[a]);
+    if (!square_is_off(own)) continue;
+    set_wrong(check, TrajectoryStatus::other_policy, indexed("actions", static_cast<long>(a)),
+              fmt::format("(u - KΦ)/σ with mean square {:.4g} over {} steps, where the policy "
+                          "gives 1",
+                          own.mean_square(), check.live_steps),
+              kActionRule);
+    return;
+  }
+}
+
 void explain_noise(const Trajectories& t, const GaussianPolicy& played, TrajectoryCheck& check) {
   const CloseLook look(t, played, check);
   const double steps = look.noise.live;
@@ -224,9 +253,13 @@ void explain_noise(const Trajectories& t, const GaussianPolicy& played, Trajecto
       set_wrong(check, TrajectoryStatus::no_noise, indexed("actions", static_cast<long>(a)),
                 fmt::format("the policy's mean, with a noise of {:.3g} σ",
                             std::sqrt(look.squares[a] / steps)),
-                fmt::format("must have exploration noise of σ = {:.6g}", played.sigma()));
+                fmt::format("must have exploration noise of σ = {:.6g}",
+                            played.sigma(static_cast<int>(a))));
       return;
     }
+  } else if (!played.noise().is_common()) {
+    explain_one_action(look, check);
+    return;
   } else {
     return;  // it was rounding
   }
@@ -351,7 +384,7 @@ void TrajectoryCheck::require_usable() const {
 }
 
 TrajectoryCheck check_ends(const Trajectories& t, const GaussianPolicy& played) {
-  require_positive("sigma", played.sigma());
+  require_positive("sigma", played.noise());
   TrajectoryCheck check;
   check.status = TrajectoryStatus::ok;
   check.trajectories = t.count();
@@ -370,9 +403,10 @@ TrajectoryCheck check_ends(const Trajectories& t, const GaussianPolicy& played) 
 }
 
 void check_noise(const Trajectories& t, const GaussianPolicy& played, const PolicyGradient& sums,
-                 TrajectoryCheck& check) {
+                 const NoiseUnits& units, TrajectoryCheck& check) {
   if (check.live_steps == 0) return;
-  const double sigma = played.sigma();
+  // The sums of actions with noises of their own are in units of the first one's (NoiseUnits).
+  const double sigma = played.sigma(0);
   Noise noise = noise_of(t, check);
   for (Eigen::Index a = 0; a < sums.noise_sums.size(); ++a) {
     if (std::abs(sums.noise_sums(a)) > std::abs(noise.sum)) noise.sum = sums.noise_sums(a);
@@ -384,8 +418,12 @@ void check_noise(const Trajectories& t, const GaussianPolicy& played, const Poli
   check.noise_mean_square = noise.mean_square();
   check.noise_mean = noise.sum / noise.live;
   check.largest_noise = std::sqrt(noise.largest);
-  const bool suspicious =
-      !std::isfinite(noise.squares) || is_too_large(noise) || square_is_small(noise);
+  bool suspicious = !std::isfinite(noise.squares) || is_too_large(noise) || square_is_small(noise);
+  if (!played.noise().is_common()) {
+    for (const double squares : units.squares) {
+      suspicious = suspicious || square_is_off(of_one_action(noise, squares / sigma / sigma));
+    }
+  }
   if (suspicious) explain_noise(t, played, check);
 }
 
@@ -410,8 +448,14 @@ TrajectoryCheck check_trajectories(const Trajectories& trajectories, const Gauss
   const AlignedVector<double> none(
       static_cast<std::size_t>(trajectories.steps()) * trajectories.stride(), 0.0);
   PolicyGradient sums;
-  compute_policy_gradient(trajectories, played, none.data(), sums);
-  check_noise(trajectories, played, sums, check);
+  NoiseUnits units;
+  if (played.noise().is_common()) {
+    compute_policy_gradient(trajectories, played, none.data(), sums);
+  } else {
+    units.assign(trajectories, played);
+    compute_policy_gradient(units.trajectories, units.played, none.data(), sums);
+  }
+  check_noise(trajectories, played, sums, units, check);
   if (check.status == TrajectoryStatus::ok) explain_no_signal(trajectories, check);
   return check;
 }

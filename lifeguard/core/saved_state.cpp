@@ -58,6 +58,14 @@ void StateWriter::field(std::string_view name, const Eigen::VectorXd& value) {
   field(name, Eigen::MatrixXd(value));
 }
 
+void StateWriter::field(std::string_view name, const PerAction& value) {
+  if (value.is_common()) {
+    field(name, value.of(0));
+  } else {
+    field(name, value.each());
+  }
+}
+
 std::string StateReader::line(std::string_view name) {
   std::string text;
   require(static_cast<bool>(std::getline(in_, text)), name, "end of file", "must be present");
@@ -93,7 +101,10 @@ void StateReader::field(std::string_view name, bool& value) {
 }
 void StateReader::field(std::string_view name, std::string& value) { value = line(name); }
 void StateReader::field(std::string_view name, Eigen::MatrixXd& value) {
-  const std::string text = line(name);
+  read_matrix(name, line(name), value);
+}
+void StateReader::read_matrix(std::string_view name, std::string_view text,
+                              Eigen::MatrixXd& value) {
   std::string_view rest = text;
   const long rows = next_number<long>(name, rest);
   const long columns = next_number<long>(name, rest);
@@ -116,6 +127,19 @@ void StateReader::field(std::string_view name, Eigen::VectorXd& value) {
   field(name, matrix);
   require(matrix.cols() == 1, name, static_cast<double>(matrix.cols()), "must be one column");
   value = matrix.col(0);
+}
+void StateReader::field(std::string_view name, PerAction& value) {
+  const std::string text = line(name);
+  std::string_view rest = text;
+  if (text.find(' ') == std::string::npos) {
+    value = next_number<double>(name, rest);
+    require_end(name, rest);
+    return;
+  }
+  Eigen::MatrixXd matrix;
+  read_matrix(name, text, matrix);
+  require(matrix.cols() == 1, name, static_cast<double>(matrix.cols()), "must be one column");
+  value = PerAction(matrix.col(0));
 }
 
 }  // namespace lifeguard

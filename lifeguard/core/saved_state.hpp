@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "lifeguard/core/per_action.hpp"
+
 namespace lifeguard {
 
 /// Named values as lines of text, "name rows columns value value …". Numbers are printed so that
@@ -19,6 +21,8 @@ class StateWriter {
   void field(std::string_view name, const std::string& value);
   void field(std::string_view name, const Eigen::MatrixXd& value);
   void field(std::string_view name, const Eigen::VectorXd& value);
+  /// As a number if it is the same for all actions, else as a vector.
+  void field(std::string_view name, const PerAction& value);
 
  private:
   std::ostream& out_;
@@ -36,9 +40,11 @@ class StateReader {
   void field(std::string_view name, std::string& value);
   void field(std::string_view name, Eigen::MatrixXd& value);
   void field(std::string_view name, Eigen::VectorXd& value);
+  void field(std::string_view name, PerAction& value);
 
  private:
   std::string line(std::string_view name);
+  static void read_matrix(std::string_view name, std::string_view text, Eigen::MatrixXd& value);
   std::istream& in_;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -22,7 +23,8 @@ void AlternatingRule::add_task(const Eigen::VectorXd& /*anchor*/) {
 RoundStatus AlternatingRule::solve(const LearningRound& round, Knowledge& next) {
   // q_t ← ρ q_t + l_j: the curvature adds up, and so does Γ_j α_j⁺.
   const SummedLoss& before = losses_[round.task];
-  next_loss_.curvature = memory_ * before.curvature + round.loss.curvature;
+  next_loss_.curvature = before.curvature;
+  add_blocks(memory_, next_loss_.curvature, round.loss.curvature);
   apply_curvature(round.loss.curvature, round.loss.target, next_loss_.linear);
   next_loss_.linear += memory_ * before.linear;
   std::swap(losses_[round.task], next_loss_);
@@ -47,8 +49,9 @@ void AlternatingRule::load_task(StateReader& reader) {
   SummedLoss loss;
   reader.field("curvature", loss.curvature);
   reader.field("linear", loss.linear);
-  require(loss.curvature.rows() == features_ && loss.curvature.cols() == features_, "curvature",
-          static_cast<double>(loss.curvature.rows()), "must have one row for each feature");
+  require(are_blocks(loss.curvature, features_, parameters_ / features_), "curvature",
+          static_cast<double>(loss.curvature.rows()),
+          "must have one row for each feature, or for each parameter");
   require_size("linear", loss.linear.size(), parameters_);
   losses_.push_back(std::move(loss));
 }

@@ -2,7 +2,10 @@
 
 #include <Eigen/Cholesky>
 
+#include <algorithm>
+
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -72,51 +75,72 @@ void Alternation::prepare(const std::vector<SummedLoss>& losses, const Knowledge
   }
 }
 
-AlternationStatus Alternation::update_basis(const AlternationSettings& settings,
-                                            const RegularisationSettings& regularisation,
-                                            const std::vector<SummedLoss>& losses, long round,
-                                            Knowledge& knowledge) {
-  // The lower triangle of Z_L, and v_L less Z_L L, for all actions at once. vec(L_a) stacks the k
-  // columns of the block of action a.
+void Alternation::basis_system(const RegularisationSettings& regularisation,
+                               const std::vector<SummedLoss>& losses, const Knowledge& knowledge,
+                               int action) {
   basis_system_.setZero();
-  basis_product_.setZero();  // v_L
   for (int t = 0; t < knowledge.tasks(); ++t) {
     const auto s = knowledge.coefficients.col(t);
     for (int j = 0; j < basis_size_; ++j) {
       for (int i = j; i < basis_size_; ++i) {
         basis_system_.block(i * features_, j * features_, features_, features_) +=
-            (regularisation.eta * s(i) * s(j)) * losses[t].curvature;
+            (regularisation.eta * s(i) * s(j)) * action_block(losses[t].curvature, action);
       }
+    }
+  }
+  basis_system_.diagonal().array() += 2 * regularisation.mu2;
+}
+
+AlternationStatus Alternation::update_basis(const AlternationSettings& settings,
+                                            const RegularisationSettings& regularisation,
+                                            const std::vector<SummedLoss>& losses, long round,
+                                            Knowledge& knowledge) {
+  // v_L, and the lower triangle of Z_L of one action after the other, or of all at once where they
+  // share it. vec(L_a) stacks the k columns of the block of action a.
+  basis_product_.setZero();  // v_L
+  for (int t = 0; t < knowledge.tasks(); ++t) {
+    const auto s = knowledge.coefficients.col(t);
+    for (int j = 0; j < basis_size_; ++j) {
       for (int a = 0; a < actions_; ++a) {
         basis_product_.col(a).segment(j * features_, features_) +=
             (regularisation.eta * s(j)) * offsets_.col(t).segment(a * features_, features_);
       }
     }
   }
-  basis_system_.diagonal().array() += 2 * regularisation.mu2;
   for (int a = 0; a < actions_; ++a) {
     for (int j = 0; j < basis_size_; ++j) {
       basis_direction_.col(a).segment(j * features_, features_) =
           knowledge.basis.col(j).segment(a * features_, features_);
     }
   }
-  basis_gradient_.noalias() = basis_system_.selfadjointView<Eigen::Lower>() * basis_direction_;
-  basis_gradient_ -= basis_product_;
-
-  basis_direction_ = basis_gradient_;
-  double rate = 1.0;
-  if (settings.step != BlockStep::gradient) {
-    basis_factor_ = basis_system_;
-    const InPlaceCholesky cholesky(basis_factor_);
-    if (cholesky.info() != Eigen::Success) return AlternationStatus::singular;
-    cholesky.solveInPlace(basis_direction_);
+  const bool common = std::all_of(losses.begin(), losses.end(), [](const SummedLoss& loss) {
+    return has_common_block(loss.curvature);
+  });
+  const int alike = common ? actions_ : 1;  // actions that share a matrix
+  double slope = 0;
+  double curvature = 0;
+  for (int a = 0; a < actions_; a += alike) {
+    basis_system(regularisation, losses, knowledge, a);
+    auto gradient = basis_gradient_.middleCols(a, alike);
+    auto direction = basis_direction_.middleCols(a, alike);
+    auto product = basis_product_.middleCols(a, alike);
+    gradient.noalias() = basis_system_.selfadjointView<Eigen::Lower>() * direction;
+    gradient -= product;
+    direction = gradient;
+    if (settings.step != BlockStep::gradient) {
+      basis_factor_ = basis_system_;
+      const InPlaceCholesky cholesky(basis_factor_);
+      if (cholesky.info() != Eigen::Success) return AlternationStatus::singular;
+      cholesky.solveInPlace(direction);
+    }
+    if (settings.step != BlockStep::closed_form) {
+      slope += gradient.cwiseProduct(direction).sum();
+      product.noalias() = basis_system_.selfadjointView<Eigen::Lower>() * direction;
+      curvature += direction.cwiseProduct(product).sum();
+    }
   }
-  if (settings.step != BlockStep::closed_form) {
-    const double slope = basis_gradient_.cwiseProduct(basis_direction_).sum();
-    basis_product_.noalias() = basis_system_.selfadjointView<Eigen::Lower>() * basis_direction_;
-    const double curvature = basis_direction_.cwiseProduct(basis_product_).sum();
-    rate = step_rate(settings, slope, curvature, round);
-  }
+  const double rate =
+      settings.step == BlockStep::closed_form ? 1.0 : step_rate(settings, slope, curvature, round);
   for (int a = 0; a < actions_; ++a) {
     for (int j = 0; j < basis_size_; ++j) {
       knowledge.basis.col(j).segment(a * features_, features_) -=
@@ -130,7 +154,7 @@ void Alternation::coefficient_system(const RegularisationSettings& regularisatio
                                      const SummedLoss& loss, const Knowledge& knowledge) {
   for (int a = 0; a < actions_; ++a) {
     curved_basis_.middleRows(a * features_, features_).noalias() =
-        loss.curvature * knowledge.basis.middleRows(a * features_, features_);
+        action_block(loss.curvature, a) * knowledge.basis.middleRows(a * features_, features_);
   }
   task_system_.noalias() = knowledge.basis.transpose() * curved_basis_;
   task_system_ *= regularisation.eta;

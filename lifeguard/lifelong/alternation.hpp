@@ -18,9 +18,10 @@ enum class AlternationStatus {
 
 /// Minimises e(L, S) of objective.hpp block by block: first L with S held, then S with L held.
 ///
-/// Every curvature is I ⊗ G_t, so the dk × dk system of L,
+/// Every curvature has one block for each action, so the dk × dk system of L,
 ///   Z_L = η Σ_t (s_t s_tᵀ) ⊗ Γ_t + 2 μ₂ I,
-/// falls apart into one for each action, of size features · k, and these share one matrix. The
+/// falls apart into one for each action, of size features · k. Where all actions of all tasks have
+/// the same noise these share one matrix. The
 /// workspace grows with the number of tasks and is otherwise kept from round to round.
 class Alternation {
  public:
@@ -38,6 +39,9 @@ class Alternation {
                                  const RegularisationSettings& regularisation,
                                  const std::vector<SummedLoss>& losses, long round,
                                  Knowledge& knowledge);
+  /// Z_L of an action.
+  void basis_system(const RegularisationSettings& regularisation,
+                    const std::vector<SummedLoss>& losses, const Knowledge& knowledge, int action);
   AlternationStatus minimise_coefficients(const RegularisationSettings& regularisation,
                                           const std::vector<SummedLoss>& losses,
                                           Knowledge& knowledge);

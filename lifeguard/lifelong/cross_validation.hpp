@@ -16,7 +16,7 @@ namespace lifeguard {
 /// A task as cross-validation needs it: something that can be played, simulated or real.
 struct PlayableTask {
   Eigen::VectorXd anchor;
-  double sigma = 0.0;
+  PerAction sigma;
   /// Fills `out` with trajectories of the policy. `round` counts from 0 and differs between calls,
   /// so that it can seed a simulator.
   std::function<void(const GaussianPolicy& policy, int round, Trajectories& out)> play;

@@ -7,6 +7,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 namespace {
@@ -16,15 +17,29 @@ constexpr double kLeastNoiseShare = 1e-4;
 /// How much of the steps before counts in their common direction.
 constexpr double kDirectionMemory = 0.7;
 
-Eigen::VectorXd times(const Eigen::MatrixXd& block, const Eigen::VectorXd& x) {
+Eigen::VectorXd times(const Eigen::MatrixXd& blocks, const Eigen::VectorXd& x) {
   Eigen::VectorXd result(x.size());
-  apply_curvature(block, x, result);
+  apply_curvature(blocks, x, result);
   return result;
 }
 
-void require_square(std::string_view field, const Eigen::MatrixXd& matrix, int size) {
-  require(matrix.rows() == size && matrix.cols() == size, field, static_cast<double>(matrix.rows()),
-          "must be square and of the right size");
+/// x ← G⁻¹ x. False if a block is not positive definite.
+bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::VectorXd& x) {
+  const Eigen::Index width = blocks.cols();
+  const Eigen::Index alike = x.size() / width / different_blocks(blocks);
+  for (Eigen::Index b = 0; b < different_blocks(blocks); ++b) {
+    const Eigen::LLT<Eigen::MatrixXd> factor(action_block(blocks, b));
+    if (factor.info() != Eigen::Success) return false;
+    for (Eigen::Index a = b * alike; a < (b + 1) * alike; ++a) {
+      auto part = x.segment(a * width, width);
+      factor.solveInPlace(part);
+    }
+  }
+  return true;
+}
+
+void require_fits(std::string_view field, const Eigen::MatrixXd& matrix, bool fits) {
+  require(fits, field, static_cast<double>(matrix.rows()), "must have the size that it has here");
   require(matrix.allFinite(), field, "(a number that is not finite)", "must be finite");
 }
 
@@ -69,7 +84,7 @@ RoundStatus EmpiricalBayesRule::solve(const LearningRound& round, Knowledge& nex
   if (next_.metric.size() == 0) {
     next_.metric = round.loss.curvature;
   } else {
-    next_.metric += rate * (round.loss.curvature - next_.metric);
+    add_blocks(1 - rate, next_.metric, rate * round.loss.curvature);
   }
   if (retreat_.astray(round)) {
     return_to(retreat_.cheapest_policy(round.task), round);
@@ -91,21 +106,17 @@ bool EmpiricalBayesRule::look_at(const LearningRound& round) {
   Observation& seen = observation_;
   seen.noise_share = std::isnan(loss.noise_share) ? 1.0 : loss.noise_share;
   seen.noise_share = std::clamp(seen.noise_share, kLeastNoiseShare, 1.0);
-  const Eigen::LLT<Eigen::MatrixXd> factor(loss.curvature);
-  if (factor.info() != Eigen::Success) return false;
-  if (loss.cost_gradient.size() != parameters_ || !(loss.natural_norm_squared > 0) ||
-      !(loss.radius > 0)) {
+  const bool tells_gradient =
+      loss.cost_gradient.size() == parameters_ && loss.natural_norm_squared > 0 && loss.radius > 0;
+  seen.direction = tells_gradient ? -loss.cost_gradient : played_;
+  if (!solve_in_place(loss.curvature, seen.direction)) return false;
+  if (!tells_gradient) {
     // All that this base learner says is where to go.
     seen.direction = loss.target - played_;
     seen.norm_squared = seen.direction.dot(times(loss.curvature, seen.direction));
     seen.trust_step = seen.newton_step = seen.shrinkage = 1;
     seen.radius = 0.5 * seen.norm_squared;
     return std::isfinite(seen.norm_squared);
-  }
-  seen.direction = -loss.cost_gradient;
-  for (Eigen::Index start = 0; start < parameters_; start += features_) {
-    auto block = seen.direction.segment(start, features_);
-    factor.solveInPlace(block);
   }
   seen.norm_squared = -loss.cost_gradient.dot(seen.direction);
   if (!(seen.norm_squared > 0)) return false;
@@ -184,7 +195,8 @@ bool EmpiricalBayesRule::move_own_part(const LearningRound& round, double share)
   for (const bool last : {false, true}) {
     // First with the memory that this round's own noise asks for, then with that of the
     // posterior's.
-    belief.information = memory * before.information + curvature / noise;
+    belief.information = before.information;
+    add_blocks(memory, belief.information, curvature / noise);
     belief.evidence = memory * before.evidence + times(curvature, deviation + newton) / noise;
     if (!factorise(belief)) return false;
     covariance_ = factor_.solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
@@ -192,9 +204,9 @@ bool EmpiricalBayesRule::move_own_part(const LearningRound& round, double share)
     energy = moved.dot(times(curvature, moved));
     // tr(G M G M) / r: how long the step would be by noise alone.
     system_.resize(parameters_, parameters_);
-    for (Eigen::Index start = 0; start < parameters_; start += features_) {
-      system_.middleRows(start, features_).noalias() =
-          curvature * covariance_.middleRows(start, features_);
+    for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
+      system_.middleRows(a * features_, features_).noalias() =
+          action_block(curvature, a) * covariance_.middleRows(a * features_, features_);
     }
     const double by_noise = system_.cwiseProduct(system_.transpose()).sum() / noise;
     noise_share = energy > by_noise ? by_noise / energy : 1.0;
@@ -216,8 +228,9 @@ bool EmpiricalBayesRule::move_own_part(const LearningRound& round, double share)
 
 bool EmpiricalBayesRule::factorise(const Belief& belief) {
   system_ = next_.prior.precision();
-  for (Eigen::Index start = 0; start < parameters_; start += features_) {
-    system_.block(start, start, features_, features_) += belief.information;
+  for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
+    system_.block(a * features_, a * features_, features_, features_) +=
+        action_block(belief.information, a);
   }
   factor_.compute(system_);
   return factor_.info() == Eigen::Success;
@@ -346,9 +359,11 @@ void EmpiricalBayesRule::load_task(StateReader& reader) {
   reader.field("counts", counts);
   if (counts) {
     reader.field("moments", belief.moments);
-    require_square("moments", belief.moments, parameters_);
+    require_fits("moments", belief.moments,
+                 belief.moments.rows() == parameters_ && belief.moments.cols() == parameters_);
   }
-  require_square("information", belief.information, features_);
+  require_fits("information", belief.information,
+               are_blocks(belief.information, features_, parameters_ / features_));
   for (const Eigen::VectorXd* vector : {&anchor, &belief.evidence, &belief.deviation}) {
     require_size("belief", vector->size(), parameters_);
     require(vector->allFinite(), "belief", "(a number that is not finite)", "must be finite");
@@ -392,7 +407,8 @@ void EmpiricalBayesRule::load_shared(StateReader& reader) {
   }
   require_size("mean", shared_.mean.size(), parameters_);
   require(shared_.mean.allFinite(), "mean", "(a number that is not finite)", "must be finite");
-  require_square("mean_metric", shared_.metric, features_);
+  require_fits("mean_metric", shared_.metric,
+               are_blocks(shared_.metric, features_, parameters_ / features_));
   require_not_negative("first_spread", shared_.first_spread);
   require(std::abs(shared_.agreement) <= 1, "agreement", shared_.agreement, "must be a cosine");
   require(shared_.trust_in_mean >= 0 && shared_.trust_in_mean <= 1, "trust_in_mean",

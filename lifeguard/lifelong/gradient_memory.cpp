@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lifeguard/policy/action_blocks.hpp"
+
 namespace lifeguard {
 
 bool GradientMemory::add(double memory, const RoundLoss& loss) {
@@ -13,7 +15,7 @@ bool GradientMemory::add(double memory, const RoundLoss& loss) {
     return false;
   }
   gradient = memory * gradient + loss.cost_gradient / std::sqrt(round_noise);
-  metric = memory * metric + loss.curvature;
+  add_blocks(memory, metric, loss.curvature);
   weight = memory * weight + 1;
   noise = memory * memory * noise + 1;
   return true;
@@ -28,13 +30,18 @@ void GradientMemory::forget() {
 
 bool GradientMemory::step(double radius, double floor, Eigen::MatrixXd& factor,
                           Eigen::VectorXd& step) const {
-  factor = metric / weight;
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(factor);
-  if (cholesky.info() != Eigen::Success) return false;
+  const Eigen::Index width = metric.cols();
+  const Eigen::Index different = different_blocks(metric);
+  const Eigen::Index alike = gradient.size() / width / different;  // actions that share a block
   step = gradient;
-  for (Eigen::Index start = 0; start < step.size(); start += metric.rows()) {
-    auto block = step.segment(start, metric.rows());
-    cholesky.solveInPlace(block);
+  for (Eigen::Index b = 0; b < different; ++b) {
+    factor = action_block(metric, b) / weight;
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(factor);
+    if (cholesky.info() != Eigen::Success) return false;
+    for (Eigen::Index a = b * alike; a < (b + 1) * alike; ++a) {
+      auto block = step.segment(a * width, width);
+      cholesky.solveInPlace(block);
+    }
   }
   const double q = gradient.dot(step);
   if (!(q > 0)) return false;

@@ -14,7 +14,7 @@ namespace lifeguard {
 /// early rounds with their large costs do not outweigh later ones.
 struct GradientMemory {
   Eigen::VectorXd gradient;  // Σ ρ^i g_i / √N_i
-  Eigen::MatrixXd metric;    // Σ ρ^i G_i
+  Eigen::MatrixXd metric;    // Σ ρ^i G_i (action_blocks.hpp)
   double weight = 0;         // Σ ρ^i
   double noise = 0;          // Σ ρ^2i: the noise of `gradient` in its own units
 

@@ -91,7 +91,7 @@ Eigen::VectorXd Learner::anchor_for(std::string_view id, const SafeSet& safe_set
   return anchor.parameters;
 }
 
-void Learner::add_task(const std::string& id, const SafeSet& safe_set, double sigma,
+void Learner::add_task(const std::string& id, const SafeSet& safe_set, const PerAction& sigma,
                        const std::optional<Eigen::VectorXd>& given) {
   const Eigen::VectorXd anchor = anchor_for(id, safe_set, given);
   require_new_task(id, anchor, sigma);

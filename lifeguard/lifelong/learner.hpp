@@ -193,7 +193,7 @@ class Learner : public PolicyLearner {
   /// other, with their multipliers.
   using PolicyLearner::add_task;
   /// A task whose every policy, the first one included, must lie in `safe_set`; see above.
-  void add_task(const std::string& id, const SafeSet& safe_set, double sigma,
+  void add_task(const std::string& id, const SafeSet& safe_set, const PerAction& sigma,
                 const std::optional<Eigen::VectorXd>& anchor = {});
   /// Many at once, as if they were added one after the other: all of them, or none if one is
   /// refused. Before the first round this takes a time that is linear in their number, where one by
@@ -201,7 +201,7 @@ class Learner : public PolicyLearner {
   struct NewTask {
     std::string id;
     SafeSet safe_set;
-    double sigma = 0;
+    PerAction sigma;
     std::optional<Eigen::VectorXd> anchor = {};
   };
   /// All of them, or none if one is refused.

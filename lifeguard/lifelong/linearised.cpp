@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -18,8 +19,10 @@ bool LinearisedUpdate::factorise(const Eigen::MatrixXd& curvature, const Eigen::
   square_ = basis.rows() == basis.cols();
   if (square_) {
     // ds = L⁻¹Δ whatever the metric is; a metric that is none is refused all the same.
-    metric_factor_.compute(curvature);
-    if (metric_factor_.info() != Eigen::Success) return false;
+    for (Eigen::Index b = 0; b < different_blocks(curvature); ++b) {
+      metric_factor_.compute(action_block(curvature, b));
+      if (metric_factor_.info() != Eigen::Success) return false;
+    }
     basis_factor_.compute(basis);
     return true;
   }

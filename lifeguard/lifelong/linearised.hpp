@@ -26,7 +26,7 @@ class LinearisedUpdate {
   LinearisedUpdate(int parameters, int basis_size);
 
   /// Each task t moves by steps.col(t), which is w Δ or less but for the observed one, as far as L
-  /// can express it. `curvature` is the block G of Γ = I ⊗ G.
+  /// can express it. `curvature` has the blocks of Γ (action_blocks.hpp).
   LinearisedStatus update(const Eigen::MatrixXd& curvature, const Eigen::MatrixXd& steps, int task,
                           Knowledge& knowledge);
 

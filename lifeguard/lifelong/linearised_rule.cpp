@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 LinearisedRule::LinearisedRule(const LearnerSettings& settings, int features, int actions)
@@ -89,8 +90,9 @@ void LinearisedRule::load_task(StateReader& reader) {
   reader.field("metric", gradients.metric);
   reader.field("weight", gradients.weight);
   reader.field("noise", gradients.noise);
-  require(gradients.metric.rows() == features_ && gradients.metric.cols() == features_, "metric",
-          static_cast<double>(gradients.metric.rows()), "must have one row for each feature");
+  require(are_blocks(gradients.metric, features_, parameters_ / features_), "metric",
+          static_cast<double>(gradients.metric.rows()),
+          "must have one row for each feature, or for each parameter");
   require_size("gradient", gradients.gradient.size(), parameters_);
   require_not_negative("weight", gradients.weight);
   require_not_negative("noise", gradients.noise);

@@ -1,12 +1,15 @@
 #include "lifeguard/lifelong/objective.hpp"
 
+#include "lifeguard/policy/action_blocks.hpp"
+
 namespace lifeguard {
 
 void apply_curvature(const Eigen::MatrixXd& curvature, Eigen::Ref<const Eigen::VectorXd> alpha,
                      Eigen::Ref<Eigen::VectorXd> out) {
-  const Eigen::Index features = curvature.rows();
+  const Eigen::Index features = curvature.cols();
   for (Eigen::Index start = 0; start < alpha.size(); start += features) {
-    out.segment(start, features).noalias() = curvature * alpha.segment(start, features);
+    out.segment(start, features).noalias() =
+        action_block(curvature, start / features) * alpha.segment(start, features);
   }
 }
 

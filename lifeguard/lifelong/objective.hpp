@@ -9,10 +9,11 @@
 namespace lifeguard {
 
 /// The losses of one task summed over its rounds,
-///   q_t(α) = ½ αᵀ (I ⊗ G_t) α - γ_tᵀ α,
-/// one block I for each action. Adding a round costs the same however many went before.
+///   q_t(α) = ½ αᵀ G_t α - γ_tᵀ α
+/// with a block of G_t for each action (action_blocks.hpp). Adding a round costs the same however
+/// many went before.
 struct SummedLoss {
-  Eigen::MatrixXd curvature;  // G_t, features × features
+  Eigen::MatrixXd curvature;  // G_t, blocks of features × features
   Eigen::VectorXd linear;     // γ_t, one entry for each policy parameter
 
   SummedLoss() = default;
@@ -21,7 +22,7 @@ struct SummedLoss {
         linear(Eigen::VectorXd::Zero(parameters)) {}
 };
 
-/// out = (I ⊗ G) α for α that stacks one block of features for each action.
+/// out = G α for α that stacks one block of features for each action.
 void apply_curvature(const Eigen::MatrixXd& curvature, Eigen::Ref<const Eigen::VectorXd> alpha,
                      Eigen::Ref<Eigen::VectorXd> out);
 

@@ -11,6 +11,7 @@
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -99,12 +100,28 @@ void PgElla::reinitialise_zero_columns() {
   }
 }
 
-bool PgElla::update_basis() {
-  // L = mat((A/T + λI)⁻¹ b/T) with A = Σ_t (s_t s_tᵀ) ⊗ Γ_t and b = Σ_t vec(Γ_t α_t s_tᵀ). The
-  // system splits into one for each action, with the same matrix.
+Eigen::MatrixXd PgElla::basis_matrix(int action) const {
   const int f = features();
   const int k = static_cast<int>(basis_.cols());
-  Eigen::MatrixXd a_matrix = Eigen::MatrixXd::Zero(f * k, f * k);
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(f * k, f * k);
+  for (int t = 0; t < tasks(); ++t) {
+    if (!observed(t)) continue;
+    const auto s = coefficients_.col(t);
+    for (int j = 0; j < k; ++j) {
+      for (int i = j; i < k; ++i) {
+        matrix.block(i * f, j * f, f, f) +=
+            s(i) * s(j) * action_block(expansions_[t].curvature, action);
+      }
+    }
+  }
+  return matrix;
+}
+
+bool PgElla::update_basis() {
+  // L = mat((A/T + λI)⁻¹ b/T) with A = Σ_t (s_t s_tᵀ) ⊗ Γ_t and b = Σ_t vec(Γ_t α_t s_tᵀ). The
+  // system splits into one for each action, with the same matrix where all noises are equal.
+  const int f = features();
+  const int k = static_cast<int>(basis_.cols());
   Eigen::MatrixXd b_matrix = Eigen::MatrixXd::Zero(f * k, actions());
   Eigen::VectorXd curved(parameters());
   int count = 0;
@@ -114,20 +131,24 @@ bool PgElla::update_basis() {
     const auto s = coefficients_.col(t);
     apply_curvature(expansions_[t].curvature, expansions_[t].target, curved);
     for (int j = 0; j < k; ++j) {
-      for (int i = j; i < k; ++i) {
-        a_matrix.block(i * f, j * f, f, f) += s(i) * s(j) * expansions_[t].curvature;
-      }
       for (int a = 0; a < actions(); ++a) {
         b_matrix.col(a).segment(j * f, f) += s(j) * curved.segment(a * f, f);
       }
     }
   }
-  a_matrix /= count;
-  a_matrix.diagonal().array() += settings_.lambda;
   b_matrix /= count;
-  const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(a_matrix);
-  if (cholesky.info() != Eigen::Success) return false;
-  cholesky.solveInPlace(b_matrix);
+  const bool common = std::all_of(expansions_.begin(), expansions_.end(),
+                                  [](const Expansion& e) { return has_common_block(e.curvature); });
+  const int alike = common ? actions() : 1;  // actions that share a matrix
+  for (int a = 0; a < actions(); a += alike) {
+    Eigen::MatrixXd a_matrix = basis_matrix(a);
+    a_matrix /= count;
+    a_matrix.diagonal().array() += settings_.lambda;
+    const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(a_matrix);
+    if (cholesky.info() != Eigen::Success) return false;
+    auto columns = b_matrix.middleCols(a, alike);
+    cholesky.solveInPlace(columns);
+  }
   for (int a = 0; a < actions(); ++a) {
     basis_.middleRows(a * f, f) = b_matrix.col(a).reshaped(f, k);
   }
@@ -177,8 +198,10 @@ void PgElla::read_state(std::istream& in) {
     reader.field("observed", was_observed);
     if (!was_observed) continue;
     Eigen::MatrixXd target(parameters(), 1);
-    expansion.curvature.resize(features(), features());
-    read_matrix(reader, "curvature", expansion.curvature);
+    reader.field("curvature", expansion.curvature);
+    require(are_blocks(expansion.curvature, features(), actions()), "curvature",
+            fmt::format("{} x {}", expansion.curvature.rows(), expansion.curvature.cols()),
+            fmt::format("must be {0} x {0}, or so for each action", features()));
     read_matrix(reader, "target", target);
     expansion.target = target.col(0);
   }

@@ -28,7 +28,7 @@ class PgElla : public PolicyLearner {
 
  private:
   struct Expansion {
-    Eigen::MatrixXd curvature;  // the block of Γ_t
+    Eigen::MatrixXd curvature;  // the blocks of Γ_t
     Eigen::VectorXd target;     // α_t - ᾱ_t
   };
 
@@ -38,6 +38,8 @@ class PgElla : public PolicyLearner {
     return static_cast<double>(task_states()[task].visits);
   }
   bool update_basis();
+  /// A of an action, its lower triangle.
+  Eigen::MatrixXd basis_matrix(int action) const;
   void reinitialise_zero_columns();
   bool observed(int task) const { return expansions_[task].target.size() > 0; }
 

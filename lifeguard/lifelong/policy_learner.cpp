@@ -11,6 +11,7 @@
 #include "lifeguard/base_learners/trajectory_check.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/saved_state.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -30,28 +31,34 @@ PolicyLearner::~PolicyLearner() = default;
 PolicyLearner::PolicyLearner(PolicyLearner&&) noexcept = default;
 PolicyLearner& PolicyLearner::operator=(PolicyLearner&&) noexcept = default;
 
-void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) {
+void PolicyLearner::add_task(const std::string& id, const Eigen::VectorXd& anchor,
+                             const PerAction& sigma) {
   require_new_task(id, anchor, sigma);
   append_task(anchor);
   enter_task(id, sigma);
 }
 
 void PolicyLearner::require_new_task(const std::string& id, const Eigen::VectorXd& anchor,
-                                     double sigma) const {
+                                     const PerAction& sigma) const {
   require(!knows(id), "task", id, "must not have been added before");
   require(id.find('\n') == std::string::npos, "task", id, "must be one line");
-  require_positive("sigma", sigma);
+  require_noise(sigma);
   require_size("anchor", anchor.size(), parameters());
   for (Eigen::Index i = 0; i < anchor.size(); ++i) require_finite(indexed("anchor", i), anchor(i));
 }
 
-void PolicyLearner::enter_task(const std::string& id, double sigma) {
+void PolicyLearner::require_noise(const PerAction& sigma) const {
+  sigma.require_fits("sigma", actions_);
+  require_positive("sigma", sigma);
+}
+
+void PolicyLearner::enter_task(const std::string& id, const PerAction& sigma) {
   index_.emplace(id, tasks());
   tasks_.push_back({id, sigma, 0});
 }
 
-void PolicyLearner::set_sigma(std::string_view id, double sigma) {
-  require_positive("sigma", sigma);
+void PolicyLearner::set_sigma(std::string_view id, const PerAction& sigma) {
+  require_noise(sigma);
   tasks_[static_cast<std::size_t>(index(id))].sigma = sigma;
 }
 
@@ -72,14 +79,16 @@ void PolicyLearner::require_usable(const RoundLoss& loss) const {
   require(loss.status != RoundLossStatus::not_run, "loss.status", "not_run",
           "must be the result of a base learner");
   require_size("loss.target", loss.target.size(), parameters());
-  require(loss.curvature.rows() == features_ && loss.curvature.cols() == features_,
-          "loss.curvature", fmt::format("{} x {}", loss.curvature.rows(), loss.curvature.cols()),
-          fmt::format("must be {} x {}", features_, features_));
+  if (!are_blocks(loss.curvature, features_, actions_)) {  // texts cost memory
+    require(false, "loss.curvature",
+            fmt::format("{} x {}", loss.curvature.rows(), loss.curvature.cols()),
+            fmt::format("must be {0} x {0}, or so for each action", features_));
+  }
   for (Eigen::Index i = 0; i < loss.target.size(); ++i) {
     if (!std::isfinite(loss.target(i))) require_finite(indexed("loss.target", i), loss.target(i));
   }
   for (int j = 0; j < features_; ++j) {
-    for (int i = 0; i < features_; ++i) {
+    for (Eigen::Index i = 0; i < loss.curvature.rows(); ++i) {
       if (!std::isfinite(loss.curvature(i, j))) {
         require_finite(fmt::format("loss.curvature({}, {})", i, j), loss.curvature(i, j));
       }
@@ -110,8 +119,8 @@ RoundRecord PolicyLearner::observe(std::string_view id, const Trajectories& traj
   require(played.actions() == actions_ && played.features() == features_, "played",
           fmt::format("{} x {} gains", played.actions(), played.features()),
           fmt::format("must be {} x {}", actions_, features_));
-  require_positive("played.sigma", played.sigma());
-  played_.assign(played.parameters(), played.sigma());
+  require_positive("played.sigma", played.noise());
+  played_.assign(played.parameters(), played.noise());
   return observe_played(id, trajectories);
 }
 
@@ -124,7 +133,7 @@ RoundRecord PolicyLearner::observe_played(std::string_view id, const Trajectorie
       adapted(round_.base_learner, round_.adaptation, trajectories);
   make_round_loss(trajectories, played_, visit, settings, *workspace_, next_loss_);
   if (settings.method != BaseLearnerMethod::fit_demonstrations) {
-    check_noise(trajectories, played_, workspace_->policy_gradient, check);
+    check_noise(trajectories, played_, workspace_->policy_gradient, workspace_->noise_units, check);
     check.require_usable();
     if (check.status == TrajectoryStatus::no_noise) {
       return refuse(task, check, next_loss_.mean_cost);

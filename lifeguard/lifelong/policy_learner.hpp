@@ -93,11 +93,12 @@ class PolicyLearner {
   bool knows(std::string_view id) const { return index_.find(id) != index_.end(); }
 
   /// A new task, known before its first rollout. `anchor` is a policy that may be played at once
-  /// (K as one vector, GaussianPolicy::parameters) and `sigma` its exploration noise.
-  void add_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma);
+  /// (K as one vector, GaussianPolicy::parameters) and `sigma` its exploration noise,
+  /// for all actions or for each.
+  void add_task(const std::string& id, const Eigen::VectorXd& anchor, const PerAction& sigma);
 
   /// Another exploration noise for a known task.
-  void set_sigma(std::string_view id, double sigma);
+  void set_sigma(std::string_view id, const PerAction& sigma);
 
   /// What to play next.
   GaussianPolicy policy(std::string_view id) const;
@@ -131,8 +132,8 @@ class PolicyLearner {
   /// A known task.
   struct TaskState {
     std::string id;
-    double sigma;
-    long visits;
+    PerAction sigma;
+    long visits = 0;
   };
 
   /// Moved by those who derive from it.
@@ -141,8 +142,9 @@ class PolicyLearner {
   PolicyLearner& operator=(PolicyLearner&&) noexcept;
 
   /// The first and the last part of add_task, for learners that know more of their tasks.
-  void require_new_task(const std::string& id, const Eigen::VectorXd& anchor, double sigma) const;
-  void enter_task(const std::string& id, double sigma);
+  void require_new_task(const std::string& id, const Eigen::VectorXd& anchor,
+                        const PerAction& sigma) const;
+  void enter_task(const std::string& id, const PerAction& sigma);
   /// The place of a task in the order of adding; an unknown one throws InvalidInput.
   int index(std::string_view id) const;
   /// All known tasks, to read and to put back.
@@ -176,6 +178,7 @@ class PolicyLearner {
     return static_cast<double>(rounds_) / tasks();
   }
   void require_usable(const RoundLoss& loss) const;
+  void require_noise(const PerAction& sigma) const;
   RoundRecord refuse(int task, const TrajectoryCheck& check, double mean_cost) const;
 
   int features_;

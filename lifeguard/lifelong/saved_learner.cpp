@@ -87,6 +87,7 @@ Learner Learner::load(std::istream& in) {
     reader.field("task", state.id);
     reader.field("sigma", state.sigma);
     reader.field("visits", state.visits);
+    state.sigma.require_fits("sigma", actions);
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
     learner.rule_->load_task(reader);

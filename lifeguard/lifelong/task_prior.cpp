@@ -4,9 +4,10 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 namespace {
@@ -15,16 +16,6 @@ namespace {
 constexpr double kLimitRoom = 1e-9;
 /// ψ is never less than this share of the mean eigenvalue: no direction is known for certain.
 constexpr double kLeastSpread = 1e-6;
-
-/// (I ⊗ B) X for a block B.
-template <typename Block>
-Eigen::MatrixXd blockwise(const Block& block, const Eigen::MatrixXd& x, Eigen::Index width) {
-  Eigen::MatrixXd result(x.rows(), x.cols());
-  for (Eigen::Index start = 0; start < x.rows(); start += width) {
-    result.middleRows(start, width).noalias() = block * x.middleRows(start, width);
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -38,11 +29,23 @@ bool TaskPrior::maximise(const Eigen::MatrixXd& moments, double tasks,
                          const Eigen::MatrixXd& metric, double first_spread, int directions) {
   // With Ḡ = R Rᵀ and y = Rᵀδ the spread is ψI, and the answer is that of probabilistic principal
   // components: the eigenvectors of the second moment of y.
-  const Eigen::LLT<Eigen::MatrixXd> factor(metric);
-  if (factor.info() != Eigen::Success) return false;
-  const Eigen::MatrixXd root = factor.matrixU();
-  const Eigen::MatrixXd half = blockwise(root, moments, features_).transpose();
-  Eigen::MatrixXd whitened = blockwise(root, half, features_);
+  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors;
+  for (Eigen::Index i = 0; i < different_blocks(metric); ++i) {
+    if (factors.emplace_back(action_block(metric, i)).info() != Eigen::Success) return false;
+  }
+  const auto factor_of = [&](Eigen::Index action) -> const Eigen::LLT<Eigen::MatrixXd>& {
+    return factors[factors.size() == 1 ? 0 : static_cast<std::size_t>(action)];
+  };
+  const Eigen::Index actions = parameters_ / features_;
+  const auto whiten = [&](const Eigen::MatrixXd& x) {
+    Eigen::MatrixXd result(x.rows(), x.cols());
+    for (Eigen::Index a = 0; a < actions; ++a) {
+      result.middleRows(a * features_, features_).noalias() =
+          factor_of(a).matrixU() * x.middleRows(a * features_, features_);
+    }
+    return result;
+  };
+  Eigen::MatrixXd whitened = whiten(whiten(moments).transpose());
   whitened.diagonal().array() += first_spread;
   whitened /= tasks + 1;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own(0.5 * (whitened + whitened.transpose()));
@@ -57,9 +60,9 @@ bool TaskPrior::maximise(const Eigen::MatrixXd& moments, double tasks,
   const Eigen::MatrixXd axes = own.eigenvectors() * lengths.asDiagonal();
   // P = R⁻ᵀ (axes axesᵀ) R⁻¹, and its own principal axes in the units of the parameters.
   Eigen::MatrixXd unwhitened(parameters_, parameters_);
-  for (Eigen::Index start = 0; start < parameters_; start += features_) {
-    unwhitened.middleRows(start, features_) =
-        factor.matrixU().solve(axes.middleRows(start, features_));
+  for (Eigen::Index a = 0; a < actions; ++a) {
+    unwhitened.middleRows(a * features_, features_) =
+        factor_of(a).matrixU().solve(axes.middleRows(a * features_, features_));
   }
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> principal(unwhitened *
                                                                  unwhitened.transpose());

@@ -9,8 +9,8 @@
 
 namespace lifeguard {
 
-GaussianPolicy::GaussianPolicy(Eigen::MatrixXd gains, double sigma)
-    : gains_(std::move(gains)), sigma_(sigma) {
+GaussianPolicy::GaussianPolicy(Eigen::MatrixXd gains, PerAction sigma)
+    : gains_(std::move(gains)), sigma_(std::move(sigma)) {
   require(gains_.size() > 0, "gains", fmt::format("{} x {}", gains_.rows(), gains_.cols()),
           "must not be empty");
   check();
@@ -23,10 +23,11 @@ void GaussianPolicy::check() const {
       require_finite(fmt::format("gains({}, {})", a, f), gains_(a, f));
     }
   }
+  sigma_.require_fits("sigma", gains_.rows());
   require_not_negative("sigma", sigma_);
 }
 
-void GaussianPolicy::assign(const Eigen::VectorXd& parameters, double sigma) {
+void GaussianPolicy::assign(const Eigen::VectorXd& parameters, const PerAction& sigma) {
   require_size("parameters", parameters.size(), gains_.size());
   gains_ = parameters.reshaped<Eigen::RowMajor>(gains_.rows(), gains_.cols());
   sigma_ = sigma;
@@ -34,7 +35,7 @@ void GaussianPolicy::assign(const Eigen::VectorXd& parameters, double sigma) {
 }
 
 GaussianPolicy GaussianPolicy::from_parameters(const Eigen::VectorXd& parameters, int actions,
-                                               double sigma) {
+                                               const PerAction& sigma) {
   return {gains_from_parameters(parameters, actions), sigma};
 }
 

@@ -2,6 +2,8 @@
 
 #include <Eigen/Core>
 
+#include "lifeguard/core/per_action.hpp"
+
 namespace lifeguard {
 
 /// The feature map Φ(x) of a linear policy. With e = x - goal, the features are, in this order:
@@ -23,25 +25,32 @@ struct Features {
   bool operator==(const Features&) const = default;
 };
 
-/// u ~ N(K Φ(x), σ² I). The parameter vector α stacks the rows of K, one action after the other,
-/// so a curvature that is the same for every action is I ⊗ G (docs/mathematics.md, §2).
+/// u_a ~ N(k_a Φ(x), σ_a²), each action with its own row of K and its own noise. The parameter
+/// vector α stacks the rows of K, one action after the other, so the Fisher information is
+/// diag(1/σ_a²) ⊗ Σ ΦΦᵀ: one block for each action (action_blocks.hpp; docs/mathematics.md, §2).
 class GaussianPolicy {
  public:
-  /// From K (actions × features), or from its rows in one vector; σ ≥ 0.
-  GaussianPolicy(Eigen::MatrixXd gains, double sigma);
+  /// From K (actions × features), or from its rows in one vector; σ ≥ 0, for all actions or for
+  /// each.
+  GaussianPolicy(Eigen::MatrixXd gains, PerAction sigma);
   static GaussianPolicy from_parameters(const Eigen::VectorXd& parameters, int actions,
-                                        double sigma);
+                                        const PerAction& sigma);
 
   /// Other numbers in the same shape, without allocating.
-  void assign(const Eigen::VectorXd& parameters, double sigma);
+  void assign(const Eigen::VectorXd& parameters, const PerAction& sigma);
 
-  /// K, σ and their sizes; α; and the mean action K Φ for given features.
+  /// K, and its sizes; α; and the mean action K Φ for given features.
   const Eigen::MatrixXd& gains() const { return gains_; }
-  double sigma() const { return sigma_; }
   int actions() const { return static_cast<int>(gains_.rows()); }
   int features() const { return static_cast<int>(gains_.cols()); }
   Eigen::VectorXd parameters() const;
   Eigen::VectorXd mean(const Eigen::VectorXd& features) const { return gains_ * features; }
+
+  /// σ: of all actions, and of one of them. Without an action it must be the same for all of them;
+  /// otherwise InvalidInput is thrown.
+  const PerAction& noise() const { return sigma_; }
+  double sigma(int action) const { return sigma_.of(action); }
+  double sigma() const { return sigma_.common("sigma"); }
 
   /// The same policy without exploration noise, as it is evaluated.
   GaussianPolicy without_noise() const { return {gains_, 0.0}; }
@@ -50,7 +59,7 @@ class GaussianPolicy {
   void check() const;
 
   Eigen::MatrixXd gains_;
-  double sigma_;
+  PerAction sigma_;
 };
 
 /// α as K (actions × features) and back.

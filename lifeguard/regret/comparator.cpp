@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "lifeguard/safety/solve/tangents.hpp"
 
@@ -24,14 +25,41 @@ constexpr double kLeastCurvature = 1e-10;
 constexpr double kGapTolerance = 1e-13;
 constexpr int kProximalSteps = 60;
 
-/// Multiplies each action's block by the same matrix.
-Eigen::VectorXd blockwise(const Eigen::MatrixXd& block, const Eigen::VectorXd& x) {
+/// Multiplies each action's part by its block.
+Eigen::VectorXd blockwise(const Eigen::MatrixXd& blocks, const Eigen::VectorXd& x) {
+  const Eigen::Index width = blocks.cols();
   Eigen::VectorXd result(x.size());
-  for (Eigen::Index start = 0; start < x.size(); start += block.rows()) {
-    result.segment(start, block.rows()).noalias() = block * x.segment(start, block.rows());
+  for (Eigen::Index start = 0; start < x.size(); start += width) {
+    result.segment(start, width).noalias() =
+        action_block(blocks, start / width) * x.segment(start, width);
   }
   return result;
 }
+
+/// Each block transposed.
+Eigen::MatrixXd transposed(const Eigen::MatrixXd& blocks) {
+  Eigen::MatrixXd result(blocks.rows(), blocks.cols());
+  for (Eigen::Index b = 0; b < different_blocks(blocks); ++b) {
+    result.middleRows(b * blocks.cols(), blocks.cols()) = action_block(blocks, b).transpose();
+  }
+  return result;
+}
+
+/// The eigenvalues and eigenvectors of each block.
+struct BlockSpectrum {
+  Eigen::VectorXd values;   // of one block after the other
+  Eigen::MatrixXd vectors;  // blocks whose columns they are
+
+  explicit BlockSpectrum(const Eigen::MatrixXd& blocks)
+      : values(blocks.rows()), vectors(blocks.rows(), blocks.cols()) {
+    const Eigen::Index width = blocks.cols();
+    for (Eigen::Index b = 0; b < different_blocks(blocks); ++b) {
+      const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(action_block(blocks, b));
+      values.segment(b * width, width) = eigen.eigenvalues();
+      vectors.middleRows(b * width, width) = eigen.eigenvectors();
+    }
+  }
+};
 
 /// The dual value at `result.alpha`, for any λ, ν ≥ 0. With z = α' - α and the residual
 /// ρ = ∇f(α) + Aᵀλ + ν∇h(α), h(α) = ½(‖b - Aα‖² - c²), every safe α' has
@@ -39,11 +67,11 @@ Eigen::VectorXd blockwise(const Eigen::MatrixXd& block, const Eigen::VectorXd& x
 /// since λᵀAz ≤ λᵀ(b - Aα) and h is convex. The minimum is -½ρᵀH⁻¹ρ.
 class Dual {
  public:
-  Dual(const LossSum& sum, const SafeSet& set,
-       const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& eigen, const Eigen::VectorXd& floored)
+  Dual(const LossSum& sum, const SafeSet& set, const BlockSpectrum& spectrum,
+       const Eigen::VectorXd& floored)
       : sum_(sum),
         set_(set),
-        vectors_(eigen.eigenvectors().transpose()),
+        vectors_(transposed(spectrum.vectors)),
         inverse_(floored.cwiseInverse()) {}
 
   /// Multipliers of the given rows, and of the ball if it binds, that make ρ least.
@@ -111,7 +139,7 @@ class Dual {
 
   const LossSum& sum_;
   const SafeSet& set_;
-  Eigen::MatrixXd vectors_;  // rows are eigenvectors of G
+  Eigen::MatrixXd vectors_;  // blocks whose rows are eigenvectors of those of G
   Eigen::VectorXd inverse_;  // of its eigenvalues, rounding errors of G excluded
 };
 
@@ -190,26 +218,42 @@ namespace {
 ComparatorResult best_among_rows(const LossSum& sum, const SafeSet& set,
                                  const Eigen::VectorXd& interior) {
   const Eigen::Index d = sum.linear.size();
-  const Eigen::Index width = sum.curvature.rows();
+  const Eigen::Index width = sum.curvature.cols();
   ComparatorResult best;
   best.multipliers = Eigen::VectorXd::Zero(set.rows());
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(sum.curvature);
-  const double largest = eigen.eigenvalues().maxCoeff();
+  const BlockSpectrum spectrum(sum.curvature);
+  const double largest = spectrum.values.maxCoeff();
   if (!(largest > 0)) {  // no round said anything: every policy is as good
     best.status = ComparatorStatus::unconstrained;
     best.alpha = interior;
     best.value = best.lower_bound = sum.constant;
     return best;
   }
-  const double damping = std::max(0.0, kLeastCurvature * largest - eigen.eigenvalues().minCoeff());
+  // Of each block by itself: another unit of an action changes all of its eigenvalues.
+  Eigen::VectorXd damping(spectrum.values.size());
+  Eigen::VectorXd floored(spectrum.values.size());
+  for (Eigen::Index start = 0; start < damping.size(); start += width) {
+    const auto own = spectrum.values.segment(start, width);
+    damping.segment(start, width)
+        .setConstant(std::max(0.0, kLeastCurvature * own.maxCoeff() - own.minCoeff()));
+    floored.segment(start, width) = own.cwiseMax(1e-15 * own.maxCoeff());
+  }
+  const bool damped = damping.maxCoeff() > 0;
   // α = interior + W y, where the curvature, damping included, is the identity.
-  const Eigen::VectorXd lengths = (eigen.eigenvalues().array() + damping).sqrt();
-  const Eigen::MatrixXd to_policy = eigen.eigenvectors() * lengths.cwiseInverse().asDiagonal();
-  const Dual dual(sum, set, eigen, eigen.eigenvalues().cwiseMax(1e-15 * largest));
+  const Eigen::VectorXd lengths = (spectrum.values + damping).cwiseSqrt();
+  Eigen::MatrixXd to_policy(spectrum.vectors.rows(), width);
+  for (Eigen::Index b = 0; b < different_blocks(to_policy); ++b) {
+    to_policy.middleRows(b * width, width) =
+        action_block(spectrum.vectors, b) *
+        lengths.segment(b * width, width).cwiseInverse().asDiagonal();
+  }
+  const Eigen::MatrixXd from_policy = transposed(to_policy);
+  const Dual dual(sum, set, spectrum, floored);
 
   RowMajorMatrix rows(set.rows(), d);
   for (Eigen::Index start = 0; start < d; start += width) {
-    rows.middleCols(start, width) = set.coefficients().middleCols(start, width) * to_policy;
+    rows.middleCols(start, width) =
+        set.coefficients().middleCols(start, width) * action_block(to_policy, start / width);
   }
   const Eigen::VectorXd limits = set.limits() - set.coefficients() * interior;
   const double slack_limit = set.slack_limit();
@@ -220,7 +264,9 @@ ComparatorResult best_among_rows(const LossSum& sum, const SafeSet& set,
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(d);  // of the proximal term, from `interior`
   Eigen::VectorXd y(d);
   for (int pass = 0; pass < kProximalSteps; ++pass) {
-    const Eigen::VectorXd target = blockwise(to_policy.transpose(), pull + damping * centre);
+    Eigen::VectorXd wanted = pull;
+    for (Eigen::Index i = 0; i < d; ++i) wanted(i) += damping(i % damping.size()) * centre(i);
+    const Eigen::VectorXd target = blockwise(from_policy, wanted);
     CoefficientPath path = CoefficientPath::inside;
     y = target;
     if (set.rows() > 0) path = solver.solve(rows, limits, slack_limit, target, memory, y);
@@ -240,7 +286,7 @@ ComparatorResult best_among_rows(const LossSum& sum, const SafeSet& set,
     if (pass == 0 || next.value <= best.value) best = next;
     best.lower_bound = lower;
     const double size = std::abs(sum.constant) + std::abs(best.value);
-    if (damping == 0 || best.value - best.lower_bound <= kGapTolerance * size) break;
+    if (!damped || best.value - best.lower_bound <= kGapTolerance * size) break;
     centre = step;
   }
   // Rounding may put the bound above the value it bounds.

@@ -8,12 +8,12 @@
 namespace lifeguard {
 
 /// Round losses of one task, summed:
-///   f(α) = ½ xᵀ (I ⊗ G) x - γᵀ x + κ,   x = α - reference,
-/// with one block I for each action. The reference is a policy near those that were played, so that
-/// the three terms do not cancel.
+///   f(α) = ½ xᵀ G x - γᵀ x + κ,   x = α - reference,
+/// with a block of G for each action (action_blocks.hpp). The reference is a policy near those that
+/// were played, so that the three terms do not cancel.
 struct LossSum {
-  Eigen::MatrixXd curvature;  // G = Σ G_j, features × features
-  Eigen::VectorXd linear;     // γ = Σ (I ⊗ G_j)(α_j⁺ - reference)
+  Eigen::MatrixXd curvature;  // G = Σ G_j, blocks of features × features
+  Eigen::VectorXd linear;     // γ = Σ G_j (α_j⁺ - reference)
   Eigen::VectorXd reference;
   double constant = 0;  // κ = Σ l_j(reference)
 

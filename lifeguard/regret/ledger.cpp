@@ -11,6 +11,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
 
@@ -72,8 +73,10 @@ void RegretLedger::record(int task, const RoundLoss& loss, const Eigen::VectorXd
           "must be the result of a base learner");
   require_size("alpha", alpha.size(), parameters());
   require_size("loss.target", loss.target.size(), parameters());
-  require_size("loss.curvature (rows)", loss.curvature.rows(), features_);
   require_size("loss.curvature (columns)", loss.curvature.cols(), features_);
+  require(are_blocks(loss.curvature, features_, actions_), "loss.curvature",
+          static_cast<double>(loss.curvature.rows()),
+          "must have one row for each feature, or for each parameter");
   const bool no_signal = loss.status == RoundLossStatus::no_signal;
   const double played = no_signal ? loss.constant : loss.value(alpha);
   require_finite("loss at alpha", played);
@@ -87,13 +90,14 @@ void RegretLedger::record(int task, const RoundLoss& loss, const Eigen::VectorXd
     sum.constant += played;
     return;
   }
-  sum.curvature += loss.curvature;
+  add_blocks(1, sum.curvature, loss.curvature);
   sum.constant += loss.value(sum.reference);
   for (int start = 0; start < parameters(); start += features_) {
+    const auto block = action_block(loss.curvature, start / features_);
     for (int i = 0; i < features_; ++i) {
       double product = 0;
       for (int j = 0; j < features_; ++j) {
-        product += loss.curvature(i, j) * (loss.target(start + j) - sum.reference(start + j));
+        product += block(i, j) * (loss.target(start + j) - sum.reference(start + j));
       }
       sum.linear(start + i) += product;
     }
@@ -157,8 +161,9 @@ RegretLedger RegretLedger::load(std::istream& in) {
     require(task.rounds >= 0, "rounds", static_cast<double>(task.rounds), "must not be negative");
     require_finite("played", task.played);
     require_finite("constant", task.sum.constant);
-    require_size("curvature (rows)", task.sum.curvature.rows(), features);
-    require_size("curvature (columns)", task.sum.curvature.cols(), features);
+    require(are_blocks(task.sum.curvature, features, actions), "curvature",
+            fmt::format("{} x {}", task.sum.curvature.rows(), task.sum.curvature.cols()),
+            fmt::format("must be {0} x {0}, or so for each action", features));
     require_size("linear", task.sum.linear.size(), ledger.parameters());
     require_size("reference", task.sum.reference.size(), ledger.parameters());
     task.safe_set = read_safe_set(reader, ledger.parameters());

@@ -85,7 +85,7 @@ void TheoremBounds::add_task(const SafeSet& set, const Eigen::VectorXd& anchor) 
 }
 
 LemmaValues TheoremBounds::evaluate(int task, const RoundLoss& loss,
-                                    const Trajectories& trajectories, double sigma,
+                                    const Trajectories& trajectories, const PerAction& sigma,
                                     const Knowledge& played) const {
   require(task >= 0 && task < tasks_, "task", task, "must be one that was added");
   require_size("played.tasks", played.tasks(), tasks_);
@@ -97,7 +97,8 @@ LemmaValues TheoremBounds::evaluate(int task, const RoundLoss& loss,
   const double q = settings_.q;
   const Largest data = largest(trajectories);
   const double steps = trajectories.steps();
-  const double precision = 1 / (sigma * sigma);
+  // No block of the curvature is larger than that of the action with the least noise.
+  const double precision = 1 / (sigma.least() * sigma.least());
   const Eigen::VectorXd alpha = played.policy_parameters(task);
   const Eigen::VectorXd gradient = loss.gradient(alpha);
   const double reach = policy_norm_ + anchor_norm_;  // bounds ‖L s_t‖ = ‖α_t - ᾱ_t‖

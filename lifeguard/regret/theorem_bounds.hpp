@@ -76,7 +76,8 @@ struct TheoremReport {
   double printed_regret_bound = kNaN;
 };
 
-/// Evaluates the lemmas from a run's own data. For losses whose curvature is a mean of ΦΦᵀ/σ²
+/// Evaluates the lemmas from a run's own data. For losses whose curvature is a mean of ΦΦᵀ/σ²,
+/// with the least σ where actions differ in it,
 /// summed over steps: eNAC in nats and the likelihoods.
 class TheoremBounds {
  public:
@@ -92,7 +93,7 @@ class TheoremBounds {
 
   /// A round of a task: its loss, the trajectories it came from, and the knowledge that was played.
   LemmaValues evaluate(int task, const RoundLoss& loss, const Trajectories& trajectories,
-                       double sigma, const Knowledge& played) const;
+                       const PerAction& sigma, const Knowledge& played) const;
   /// Adds a round to the report.
   void add(const LemmaValues& round, int basis_size);
 

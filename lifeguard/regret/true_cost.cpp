@@ -97,7 +97,7 @@ double true_cost(const Task& task, const Eigen::VectorXd& alpha, const TrueCostS
   rollouts.steps = settings.steps;
   rollouts.seed = settings.seed;
   rollouts.features = settings.features;
-  const double sigma = settings.exploration ? task.settings.sigma : 0.0;
+  const PerAction sigma = settings.exploration ? task.settings.sigma : PerAction(0.0);
   return evaluate(task, GaussianPolicy::from_parameters(alpha, task.actions(), sigma), rollouts)
       .mean_cost;
 }

@@ -17,6 +17,7 @@
 #include "lifeguard/report/report_data.hpp"
 #include "lifeguard/report/rows_in_all.hpp"
 #include "lifeguard/runs/statistics.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -170,7 +171,9 @@ std::optional<Chart> margins_chart(const RunDetails& details, long since) {
       details.tasks[worst]);
   if (!run.rounds.empty() && run.rounds.back().worst_task == static_cast<int>(worst) &&
       !run.rounds.back().worst_row.empty()) {
-    chart.note += fmt::format(", “{}”", run.rounds.back().worst_row);
+    const std::string& row = run.rounds.back().worst_row;
+    const std::string meaning = row_meaning(row, describe(run.tasks[worst].system), run.features());
+    chart.note += fmt::format(", “{}”{}", row, meaning.empty() ? "" : " (" + meaning + ")");
   }
   chart.note += fmt::format(", margin {:.4g}.", margin);
   if (std::any_of(run.evaluations.begin(), run.evaluations.end(),

@@ -10,6 +10,7 @@
 #include "lifeguard/report/charts.hpp"
 #include "lifeguard/report/rows_in_all.hpp"
 #include "lifeguard/runs/statistics.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -72,6 +73,12 @@ OrderedJson run_json(const RunView& run) {
   if (!run.rounds.empty() && !run.rounds.back().worst_row.empty()) {
     json["worst_task"] = run.rounds.back().worst_task;
     json["worst_row"] = run.rounds.back().worst_row;
+    const auto worst = static_cast<std::size_t>(run.rounds.back().worst_task);
+    if (worst < run.tasks.size()) {
+      const std::string meaning = row_meaning(run.rounds.back().worst_row,
+                                              describe(run.tasks[worst].system), run.features());
+      if (!meaning.empty()) json["worst_row_meaning"] = meaning;
+    }
   }
   return json;
 }

@@ -221,6 +221,38 @@ std::string located_field(const toml::table& root, const std::string& source,
   return fmt::format("{}: {}", source, field);
 }
 
+/// Where what a machine says of a field stands: in its own table, in [fleet], or in what all share.
+/// The place that has most of the field is meant, and the machine's own before the others'.
+std::string located_for_machine(const toml::table& root, const std::string& source,
+                                std::size_t machine, const std::string& field) {
+  constexpr std::string_view kTolerance = "safe_set.closed_loop.tolerance";
+  const std::string own = fmt::format("machine[{}].", machine);
+  std::vector<std::string> places = {own + field};
+  if (field.starts_with(kTolerance)) {
+    const std::string rest = field.substr(kTolerance.size());
+    places.push_back(own + "tolerance" + rest);
+    places.push_back("fleet.tolerance" + rest);
+  }
+  places.push_back("fleet." + field);
+  places.push_back(field);
+  const auto parts = [](std::string_view path) {
+    return std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '['; });
+  };
+  // How many parts of it are missing; what is not there at all lacks all of them.
+  const auto missing = [&](std::string path) {
+    const auto all = parts(path);
+    while (!path.empty() && !root.at_path(path)) {
+      const std::size_t dot = path.find_last_of(".[");
+      path = dot == std::string::npos ? "" : path.substr(0, dot);
+    }
+    return path.empty() || path + "." == own || path == "fleet" ? all + 1 : all - parts(path);
+  };
+  const auto best = std::min_element(
+      places.begin(), places.end(),
+      [&](const std::string& a, const std::string& b) { return missing(a) < missing(b); });
+  return located_field(root, source, missing(*best) > parts(*best) ? own + field : *best);
+}
+
 /// What the safe set of a task is about.
 SafeSetContext context_of(const ExperimentConfig& config, const Task& task,
                           const toml::table& table) {
@@ -336,10 +368,10 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
     try {
       look_at_machine(config, machine);
     } catch (const InvalidInput& error) {
-      const std::string field = fmt::format("machine[{}].{}", i, error.field());
-      throw InvalidInput(fmt::format("{} ({})", located_field(root, std::string(source), field),
-                                     machine.task.name),
-                         error.value(), error.rule());
+      throw InvalidInput(
+          fmt::format("{} ({})", located_for_machine(root, std::string(source), i, error.field()),
+                      machine.task.name),
+          error.value(), error.rule());
     }
   }
   return config;

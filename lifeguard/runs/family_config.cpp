@@ -99,6 +99,14 @@ class SettingReader {
             Eigen::VectorXd& value) const {
     value = read_vector(node, where, entry == EntryFor::state ? states_ : actions_);
   }
+  void read(const toml::node& node, const TomlPlace& where, EntryFor /*entry*/,
+            PerAction& value) const {
+    if (node.is_array()) {
+      value = PerAction(read_vector(node, where, actions_));
+    } else {
+      value = read_number(node, where);
+    }
+  }
 
  private:
   int states_;

@@ -161,10 +161,10 @@ System read_system(const Source& source) {
 }
 
 /// [safe_set], what the machine says otherwise, and its tolerance, as TOML.
-std::string read_safe_set(const toml::table& root, const Source& source) {
+std::string read_safe_set(const toml::table& root, std::string_view file, const Source& source) {
   toml::table merged;
   if (const toml::node* common = root.get("safe_set")) {
-    merged = read_table(*common, TomlPlace("", "safe_set"));
+    merged = read_table(*common, TomlPlace(file, "safe_set"));
   }
   bool own_tolerance = false;
   if (const toml::node* own = source.machine.get("safe_set")) {
@@ -185,9 +185,15 @@ std::string read_safe_set(const toml::table& root, const Source& source) {
   });
   if (closed_loop != nullptr && closed_loop->is_table()) {
     const toml::node* tolerance = closed_loop->as_table()->get("tolerance");
-    require(tolerance == nullptr || tolerance->is_table(), "safe_set.closed_loop.tolerance",
-            tolerance == nullptr ? "" : text_of(*tolerance),
-            "must name the parameters: { mass_kilograms = 0.1 }");
+    if (tolerance != nullptr && !tolerance->is_table()) {
+      // What was merged has no place in the file any more.
+      constexpr std::string_view kPath = "safe_set.closed_loop.tolerance";
+      const toml::table& from = own_tolerance ? *source.machine.table : root;
+      const TomlPlace place =
+          own_tolerance ? source.machine.place.child(kPath) : TomlPlace(file, std::string(kPath));
+      throw InvalidInput(place.at(*from.at_path(kPath).node()), text_of(*tolerance),
+                         "must name the parameters: { mass_kilograms = 0.1 }");
+    }
   }
   return merged.empty() ? "" : text_of(merged);
 }
@@ -214,7 +220,7 @@ void read_first_controller(const Source& source, Machine& machine) {
   }
 }
 
-Machine read_machine(const toml::table& root, const Source& source) {
+Machine read_machine(const toml::table& root, std::string_view file, const Source& source) {
   Machine machine;
   const PlacedTable& own = source.machine;
   for (const auto& [key, value] : *own.table) {
@@ -242,7 +248,7 @@ Machine read_machine(const toml::table& root, const Source& source) {
   } catch (const InvalidInput& error) {
     throw InvalidInput(own.place.child(error.field()).at(*own.table), error.value(), error.rule());
   }
-  machine.safe_set_toml = read_safe_set(root, source);
+  machine.safe_set_toml = read_safe_set(root, file, source);
   read_first_controller(source, machine);
   if (const toml::node* retired = own.get("retired")) {
     require(retired->is_boolean(), own.place.child("retired").at(*retired), text_of(*retired),
@@ -276,7 +282,7 @@ std::vector<Machine> machines_from_table(const toml::table& root, std::string_vi
   for (const toml::node& node : *list->as_array()) {
     const PlacedTable own{node.as_table(),
                           TomlPlace(source, fmt::format("machine[{}]", machines.size()))};
-    Machine machine = read_machine(root, {fleet, own});
+    Machine machine = read_machine(root, source, {fleet, own});
     const std::string& name = machine.task.name;
     require(names.insert(name).second, own.place.child("name").at(node), name,
             "must not appear twice");

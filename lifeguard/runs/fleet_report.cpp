@@ -14,6 +14,7 @@
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 #include "lifeguard/systems/described_system.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -52,7 +53,7 @@ void note_missing(const ExperimentConfig& fleet, const Machine& machine, const S
   if (s.action_low.array().isInf().any() || s.action_high.array().isInf().any()) {
     lacks("no limits on some actions (settings.action_low, action_high)");
   }
-  if (!(s.sigma > 0)) lacks("no exploration noise: nothing can be learnt (settings.sigma)");
+  if (!(s.sigma.least() > 0)) lacks("no exploration noise: nothing can be learnt (settings.sigma)");
   if (!report.simulated) {
     lacks("nothing to simulate: `lifeguard run` cannot play it, `lifeguard observe` can");
   }
@@ -81,12 +82,27 @@ MachineReport report_machine(const ExperimentConfig& fleet, int place, const Eig
   const Machine& machine = fleet.machines[static_cast<std::size_t>(place)];
   MachineReport report;
   report.name = machine.task.name;
-  report.system = system_name(machine.task.system);
+  const SystemDescription system = describe(machine.task.system);
+  report.system = system.name;
+  report.states = system.states;
+  report.actions = system.actions;
+  report.sigma = machine.task.settings.sigma;
+  report.noise_limit = machine.task.settings.noise_limit;
   report.retired = machine.retired;
   report.simulated = can_simulate(machine.task.system);
   SafeSet set(static_cast<int>(start.size()));
   try {
     report.tolerances = tolerances_of(fleet, machine.task, place);
+    for (const ParameterRange& range : report.tolerances) {
+      const auto about =
+          std::find_if(system.parameters.begin(), system.parameters.end(),
+                       [&](const ParameterDescription& p) { return p.name == range.parameter; });
+      report.tolerance_units.push_back(about == system.parameters.end() ? "" : about->unit);
+      if (range.low != 0 || range.high != 0) continue;
+      report.missing.push_back(fmt::format(
+          "no tolerance of {0}: it is 0, of which a share is nothing; give {0} = [low, high]",
+          range.parameter));
+    }
     if (!budget.allows(machine)) {
       report.not_solved = true;
       return report;
@@ -107,9 +123,14 @@ MachineReport report_machine(const ExperimentConfig& fleet, int place, const Eig
     require(first.size() > 0, "safe set", "empty", "must leave room for a policy");
     const Margins found = margins(set, first);
     report.margin = found.worst();
-    if (found.worst_row() >= 0) report.nearest = set.name(found.worst_row());
+    if (found.worst_row() >= 0) {
+      report.nearest = set.name(found.worst_row());
+      report.nearest_meaning = row_meaning(report.nearest, system, fleet.features);
+    }
   } catch (const InvalidInput& error) {
-    report.problem = fmt::format("{} = {}: {}", error.field(), error.value(), error.rule());
+    report.problem =
+        with_row_meanings(fmt::format("{} = {}: {}", error.field(), error.value(), error.rule()),
+                          system, fleet.features);
   }
   note_missing(fleet, machine, set, report);
   return report;
@@ -131,7 +152,7 @@ FleetReport report_fleet(const ExperimentConfig& config, const LongWork& work,
   report.name = fleet.name;
   report.steps = fleet.steps;
   const Task& first = fleet.machines.front().task;
-  report.gains = describe(first.system).gain_names(fleet.features);
+  report.gains = describe(first.system).gain_labels(fleet.features);
   const Eigen::VectorXd start = start_policy(config, first);
   for (int t = 0; t < static_cast<int>(fleet.machines.size()); ++t) {
     work.step("building safe sets", t, static_cast<long>(fleet.machines.size()));
@@ -169,6 +190,14 @@ nlohmann::ordered_json fleet_report_to_json(const FleetReport& report) {
     machine["first_policy"] = m.first_policy;
     machine["margin"] = m.margin;  // null without constraints
     machine["nearest"] = m.nearest;
+    if (!m.nearest_meaning.empty()) machine["nearest_meaning"] = m.nearest_meaning;
+    machine["states"] = nlohmann::ordered_json::array();
+    for (const Signal& s : m.states) machine["states"].push_back(signal_text(s));
+    machine["actions"] = nlohmann::ordered_json::array();
+    for (const Signal& s : m.actions) machine["actions"].push_back(signal_text(s));
+    const auto actions = static_cast<Eigen::Index>(m.actions.size());
+    machine["sigma"] = number_list(m.sigma.values(actions));
+    machine["noise_limit"] = number_list(m.noise_limit.values(actions));  // null: not clipped
     if (m.not_solved) machine["not_solved"] = true;
     if (!m.problem.empty()) machine["problem"] = m.problem;
     machine["missing"] = m.missing;

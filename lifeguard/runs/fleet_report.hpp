@@ -33,6 +33,12 @@ struct MachineReport {
   std::string first_policy;
   double margin = kNaN;
   std::string nearest;
+  std::string nearest_meaning;  // of the gain in that name; empty if the name says all
+  std::vector<Signal> states;
+  std::vector<Signal> actions;
+  PerAction sigma;                           // of the exploration noise
+  PerAction noise_limit;                     // at which it is clipped
+  std::vector<std::string> tolerance_units;  // one for each tolerance
   /// Why it cannot be used; empty if it can.
   std::string problem;
   /// Its closed loop was not looked for: there were too many before it.
@@ -44,7 +50,7 @@ struct MachineReport {
 /// What is understood of a fleet.
 struct FleetReport {
   std::string name;
-  std::vector<std::string> gains;  // the numbers of a policy, by name
+  std::vector<std::string> gains;  // the numbers of a policy, by name, with units
   int steps = 0;
   std::vector<MachineReport> machines;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 #include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -46,6 +48,11 @@ OrderedJson json_of(const Eigen::VectorXd& values) {
   OrderedJson list = OrderedJson::array();
   for (const double value : values) list.push_back(json_of(value));
   return list;
+}
+
+/// As it was before there were lists, where it is the same for all actions.
+OrderedJson json_of(const PerAction& value) {
+  return value.is_common() ? json_of(value.of(0)) : json_of(value.each());
 }
 
 }  // namespace
@@ -85,16 +92,38 @@ void require_plain(std::string_view field, const std::string& text) {
 void require_same_signals(const Task& task, const Task& known) {
   const SystemDescription now = describe(task.system);
   const SystemDescription before = describe(known.system);
-  const auto text = [](const std::vector<Signal>& signals) {
-    std::vector<std::string> names;
-    for (const Signal& s : signals) names.push_back(fmt::format("{} [{}]", s.name, s.unit));
-    return fmt::format("{}", fmt::join(names, ", "));
-  };
   for (const auto& [field, own, others] : {std::tuple("inputs", now.inputs(), before.inputs()),
                                            std::tuple("actions", now.actions, before.actions)}) {
-    require(own == others, fmt::format("machine \"{}\": {}", task.name, field), text(own),
-            fmt::format("must stay {} as long as the fleet learns", text(others)));
+    require(own == others, fmt::format("machine \"{}\": {}", task.name, field), signals_text(own),
+            fmt::format("must stay {} as long as the fleet learns", signals_text(others)));
   }
+}
+
+/// What is refused of a batch, with the signal that its column is: "action \"torque [N m]\"
+/// (trajectory 5, step 6, column 1)" for "action (trajectory 5, step 6, column 1)" or "actions[1]".
+InvalidInput with_signal(const InvalidInput& error, const Task& task, const Features& features) {
+  const SystemDescription system = describe(task.system);
+  const auto number_after = [&](std::string_view text) {
+    const std::size_t at = error.field().find(text);
+    return at == std::string::npos
+               ? std::string::npos
+               : std::strtoul(error.field().c_str() + at + text.size(), nullptr, 10);
+  };
+  const auto named = [&](std::string_view kind, const std::vector<Signal>& signals,
+                         std::size_t place, std::string_view rest) {
+    if (place >= signals.size()) return error;
+    return InvalidInput(fmt::format("{} \"{}\"{}", kind, signal_text(signals[place]), rest),
+                        error.value(), error.rule());
+  };
+  const std::string_view field = error.field();
+  if (field.starts_with("actions[")) return named("action", system.actions, number_after("["), "");
+  for (const auto& [kind, signals] :
+       {std::pair(std::string_view("action"), system.actions),
+        std::pair(std::string_view("feature"), system.inputs(features))}) {
+    if (!field.starts_with(fmt::format("{} (", kind))) continue;
+    return named(kind, signals, number_after("column "), field.substr(kind.size()));
+  }
+  return error;
 }
 
 /// In how many of the recorded trajectories something happened that a safe machine never does, the
@@ -208,11 +237,15 @@ RunDescription described_again(const ExperimentConfig& config, const RunDescript
 }
 
 std::string policy_fingerprint(std::string_view machine, const Eigen::VectorXd& parameters,
-                               double sigma) {
+                               const PerAction& sigma) {
   Fingerprint hash;
   hash.add(machine);
   hash.add(parameters);
-  hash.add(sigma);
+  if (sigma.is_common()) {
+    hash.add(sigma.of(0));
+  } else {
+    hash.add(sigma.each());
+  }
   return hash.hex();
 }
 
@@ -439,7 +472,7 @@ ExportedPolicy FleetRun::policy(const std::string& machine) {
     throw RunFileError(fmt::format("the policy of {} is not proven safe", machine));
   }
   exported.steps = fleet_.steps;
-  exported.fingerprint = policy_fingerprint(machine, policy.parameters(), policy.sigma());
+  exported.fingerprint = policy_fingerprint(machine, policy.parameters(), policy.noise());
   const long safe_set = description_.tasks[static_cast<std::size_t>(t)].safe_set;
   const auto known = issue_places_.find({t, exported.fingerprint});
   if (known != issue_places_.end() &&
@@ -451,7 +484,7 @@ ExportedPolicy FleetRun::policy(const std::string& machine) {
   issue.round = run_->rounds_done();
   issue.fingerprint = exported.fingerprint;
   issue.safe_set = safe_set;
-  issue.sigma = policy.sigma();
+  issue.sigma = policy.noise();
   issue.parameters = policy.parameters();
   writer_->add(issue);
   writer_->commit();
@@ -502,15 +535,21 @@ ObservedRound FleetRun::observe(const std::string& machine, const Recording& rec
   const Trajectories batch = to_trajectories(recording, task, fleet_.features, fleet_.steps);
   require(batch.count() >= 2, "trajectories", static_cast<double>(batch.count()),
           "must be at least 2: one says nothing about what noise does");
-  RoundOutcome outcome = run_->observe(t, played, batch);
+  RoundOutcome outcome;
+  try {
+    outcome = run_->observe(t, played, batch);
+  } catch (const InvalidInput& error) {
+    throw with_signal(error, task, fleet_.features);
+  }
   const Incidents incidents = incidents_of(recording, task, run_->drawn().state_limits(t));
   outcome.round.falls = incidents.falls;
   outcome.round.violations = incidents.violations;
   outcome.round.saturations = incidents.saturations;
   require(outcome.round.status != RoundStatus::no_noise, "actions", "the policy's mean",
-          fmt::format("must have the exploration noise of the policy, sigma = {}: without it "
+          fmt::format("must have the exploration noise of the policy, sigma = {} ({}): without it "
                       "nothing can be learnt",
-                      issue.sigma));
+                      issue.sigma.text(),
+                      values_text(issue.sigma, describe(task.system).actions)));
   outcome.observation = StoredObservation{outcome.round.round,    origin.id,     issue.place,
                                           as_utf8(origin.source), origin.digest, batch.count(),
                                           batch.cut_short()};

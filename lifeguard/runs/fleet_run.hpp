@@ -114,6 +114,6 @@ std::unique_ptr<Run> run_of(const ExperimentConfig& fleet, const RunDescription&
 
 /// The fingerprint under which a policy is handed out.
 std::string policy_fingerprint(std::string_view machine, const Eigen::VectorXd& parameters,
-                               double sigma);
+                               const PerAction& sigma);
 
 }  // namespace lifeguard

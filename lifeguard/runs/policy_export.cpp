@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
@@ -13,6 +14,7 @@
 #include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -34,7 +36,24 @@ nlohmann::ordered_json signals_json(const std::vector<Signal>& signals) {
   return json;
 }
 
+/// A number, or a list where the actions differ.
+nlohmann::ordered_json per_action_json(const PerAction& value) {
+  if (value.is_common()) return value.of(0);
+  return number_list(value.each());
+}
+
 }  // namespace
+
+PerAction ExportedPolicy::noise_scale() const {
+  if (sigma.is_common() && noise_limit.is_common()) {
+    return clipped_noise_scale(sigma.of(0), noise_limit.of(0));
+  }
+  Eigen::VectorXd scales(gains.rows());
+  for (Eigen::Index a = 0; a < scales.size(); ++a) {
+    scales(a) = clipped_noise_scale(sigma.of(a), noise_limit.of(a));
+  }
+  return PerAction(std::move(scales));
+}
 
 ExportedPolicy export_policy(const RunView& run, const std::string& task_name) {
   const StoredExperiment& experiment = run.header.experiment;
@@ -70,22 +89,29 @@ ExportedPolicy export_policy(const PolicyOrigin& origin, const Task& task, const
   exported.own_features = task.own_features() > 0;
   exported.features = origin.features;
   exported.gains = policy.gains();
+  exported.gain_meanings = gain_meanings(system, origin.features);
   exported.goal =
       exported.own_features ? Eigen::VectorXd::Zero(task.inputs()).eval() : task.settings.goal;
   exported.action_low = task.settings.action_low;
   exported.action_high = task.settings.action_high;
   exported.dt_seconds = task.settings.dt_seconds;
-  exported.sigma = policy.sigma();
+  exported.sigma = policy.noise();
   exported.noise_limit = task.settings.noise_limit;
   // The last look at the very numbers that leave.
   const Margins found = margins(set, policy.parameters());
   exported.margin = found.worst();
-  if (found.worst_row() >= 0) exported.worst_row = set.name(found.worst_row());
+  if (found.worst_row() >= 0) {
+    exported.worst_row = set.name(found.worst_row());
+    exported.worst_row_meaning = row_meaning(exported.worst_row, system, origin.features);
+  }
   if (!set.closed_loops().empty()) exported.closed_loop = set.closed_loops().front();
   if (!(exported.margin >= 0)) {
     throw RunFileError(fmt::format(
-        "the policy of {} is not safe: \"{}\" is broken by {:.3g}; method {} knows no constraints",
-        task.name, exported.worst_row, -exported.margin, origin.method));
+        "the policy of {} is not safe: \"{}\"{} is broken by {:.3g}; method {} knows no "
+        "constraints",
+        task.name, exported.worst_row,
+        exported.worst_row_meaning.empty() ? "" : fmt::format(" ({})", exported.worst_row_meaning),
+        -exported.margin, origin.method));
   }
   return exported;
 }
@@ -113,12 +139,13 @@ nlohmann::ordered_json policy_to_json(const ExportedPolicy& p) {
   json["action_high"] = number_list(p.action_high);
   json["dt_seconds"] = p.dt_seconds;
   if (p.steps > 0) json["steps"] = p.steps;
-  json["sigma"] = p.sigma;
-  // What to draw from before it is clipped at ± noise_limit, so that sigma is what is played.
-  json["noise_scale"] =
-      std::isfinite(p.noise_limit) ? clipped_noise_scale(p.sigma, p.noise_limit) : p.sigma;
-  json["noise_limit"] = p.noise_limit;
+  // One number, or a list with one for each action where they differ. The scale is what to draw
+  // from before it is clipped at ± noise_limit, so that sigma is what is played.
+  json["sigma"] = per_action_json(p.sigma);
+  json["noise_scale"] = per_action_json(p.noise_scale());
+  json["noise_limit"] = per_action_json(p.noise_limit);
   json["worst_row"] = p.worst_row;
+  if (!p.worst_row_meaning.empty()) json["worst_row_meaning"] = p.worst_row_meaning;
   json["margin"] = p.margin;
   if (p.closed_loop != nullptr) json["closed_loop"] = closed_loop_json(*p.closed_loop);
   return json;

@@ -35,13 +35,18 @@ struct ExportedPolicy {
   Eigen::VectorXd action_high;
   double dt_seconds = 0;  // how long an action is held
   int steps = 0;          // of a trajectory that a machine shall record; 0 if nobody asks for one
-  double sigma = 0;
-  double noise_limit = kInfinity;  // the exploration noise is clipped at ± this
-  std::string fingerprint;         // of a policy that was handed out to a machine
-  std::string worst_row;           // the constraint it is nearest to; empty without constraints
-  double margin = 0;               // how far, a lower bound; infinity without constraints
+  PerAction sigma;        // of the exploration noise, for all actions or for each
+  PerAction noise_limit = kInfinity;  // at ± this it is clipped
+  std::string fingerprint;            // of a policy that was handed out to a machine
+  std::string worst_row;              // the constraint it is nearest to; empty without constraints
+  std::string worst_row_meaning;      // of the gain in its name; empty if the name says all
+  std::vector<std::string> gain_meanings;  // one for each gain, row by row, with its unit
+  double margin = 0;                       // how far, a lower bound; infinity without constraints
   /// What is proven of the machine under this policy; null without a closed loop.
   std::shared_ptr<const ClosedLoop> closed_loop;
+
+  /// The deviation of the noise before it is clipped, so that `sigma` is what is played.
+  PerAction noise_scale() const;
 };
 
 /// `task` is a task's name or its number from 0. Throws InvalidInput for a task the run does not

@@ -10,6 +10,7 @@
 
 #include "lifeguard/runs/closed_loop_json.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -26,15 +27,6 @@ std::string literals(const Eigen::VectorXd& values) {
   std::vector<std::string> texts;
   for (const double v : values) texts.push_back(literal(v));
   return fmt::format("{{{}}}", fmt::join(texts, ", "));
-}
-
-/// "angle (rad), rate (rad/s)"
-std::string signals_text(const std::vector<Signal>& signals) {
-  std::vector<std::string> texts;
-  for (const Signal& s : signals) {
-    texts.push_back(s.unit.empty() ? s.name : fmt::format("{} ({})", s.name, s.unit));
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string identifier(const std::string& name) {
@@ -93,6 +85,20 @@ std::string matrix_text(const Eigen::MatrixXd& matrix) {
     rows += fmt::format("    {},\n", literals(Eigen::VectorXd(matrix.row(i))));
   }
   return rows + "}";
+}
+
+/// What each gain is, one line for each action.
+std::string gains_comment(const ExportedPolicy& p) {
+  std::string text;
+  const auto columns = static_cast<std::size_t>(p.gains.cols());
+  for (std::size_t a = 0; a < static_cast<std::size_t>(p.gains.rows()); ++a) {
+    std::vector<std::string> own(
+        p.gain_meanings.begin() + static_cast<std::ptrdiff_t>(a * columns),
+        p.gain_meanings.begin() + static_cast<std::ptrdiff_t>((a + 1) * columns));
+    text +=
+        fmt::format("// kGains[{}]: {}.\n", a, one_line(fmt::format("{}", fmt::join(own, ", "))));
+  }
+  return text;
 }
 
 /// The features of a policy that sees more than the state, as code; empty for one that does not.
@@ -164,10 +170,13 @@ std::string policy_to_header(const ExportedPolicy& p, HeaderLanguage language) {
   const std::string inputs = p.own_features ? "@kFeatures@" : "@kStates@";
   const std::string input = p.own_features ? "features" : "state";
   const std::string size = state_only ? inputs : "@kFeatures@";
-  const std::string safety = p.worst_row.empty()
-                                 ? "It was learnt without constraints."
-                                 : fmt::format("Nearest constraint: {}, margin at least {:.3g}.",
-                                               one_line(p.worst_row), p.margin);
+  const std::string safety =
+      p.worst_row.empty()
+          ? "It was learnt without constraints."
+          : fmt::format(
+                "Nearest constraint: {}{}, margin at least {:.3g}.", one_line(p.worst_row),
+                p.worst_row_meaning.empty() ? "" : " (" + one_line(p.worst_row_meaning) + ")",
+                p.margin);
   const std::string about = fmt::format(
       R"(// Policy of task "{task}", experiment "{experiment}" ({method}, seed {seed}, after round {round}).
 // System {system}; {input}: {input_text}; action: {action_text}.
@@ -177,8 +186,8 @@ std::string policy_to_header(const ExportedPolicy& p, HeaderLanguage language) {
       fmt::arg("task", one_line(p.task)), fmt::arg("experiment", one_line(p.experiment)),
       fmt::arg("method", one_line(p.method)), fmt::arg("seed", p.seed), fmt::arg("round", p.round),
       fmt::arg("system", p.system), fmt::arg("input", input),
-      fmt::arg("input_text", signals_text(p.inputs)),
-      fmt::arg("action_text", signals_text(p.actions)), fmt::arg("safety", safety),
+      fmt::arg("input_text", one_line(signals_text(p.inputs))),
+      fmt::arg("action_text", one_line(signals_text(p.actions))), fmt::arg("safety", safety),
       fmt::arg("version", kVersion));
   std::string text;
   if (dialect.is_c()) {
@@ -191,10 +200,15 @@ std::string policy_to_header(const ExportedPolicy& p, HeaderLanguage language) {
   text += dialect.integer(p.own_features ? "kFeatures" : "kStates", p.goal.size());
   if (!state_only) text += dialect.integer("kFeatures", p.gains.cols());
   text += dialect.integer("kActions", p.gains.rows());
+  text += gains_comment(p);
   text += dialect.number("kGains", fmt::format("[@kActions@][{}]", size), matrix_text(p.gains));
   text += dialect.number("kGoal", fmt::format("[{}]", inputs), literals(p.goal));
   text += dialect.number("kActionLow", "[@kActions@]", literals(p.action_low));
   text += dialect.number("kActionHigh", "[@kActions@]", literals(p.action_high));
+  text +=
+      fmt::format("// Standard deviation of the exploration noise that it was learnt with: {}.\n",
+                  one_line(signals_text(p.actions)));
+  text += dialect.number("kSigma", "[@kActions@]", literals(p.sigma.values(p.gains.rows())));
   text += fmt::format(
       R"(
 /* Neither infinite nor not a number; also where a compiler is told that there are none. */

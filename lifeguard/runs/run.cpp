@@ -239,7 +239,7 @@ const RoundOutcome& Run::learn(int t, const GaussianPolicy& policy, const Trajec
   if (ledger_) keep_ledger(outcome_);
   if (bounds_) {
     outcome_.lemmas = StoredLemmas{
-        round, bounds_->evaluate(t, learner_->last_loss(), batch, policy.sigma(), played_)};
+        round, bounds_->evaluate(t, learner_->last_loss(), batch, policy.noise(), played_)};
   }
   stored.fallbacks = learner_->fallbacks() - fallbacks_before_;
   return outcome_;

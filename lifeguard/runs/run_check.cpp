@@ -23,6 +23,7 @@
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -88,7 +89,7 @@ class RunChecker {
         find(fmt::format("the file is damaged: {}", damage));
         return result_;
       }
-      for (std::string& finding : reader_->foreign_parts()) find(std::move(finding));
+      for (const std::string& finding : reader_->foreign_parts()) find(finding);
       if (read()) {
         check_description();
         check_content();
@@ -109,20 +110,26 @@ class RunChecker {
   int schema() const { return header().schema_version; }
   bool full() const { return result_.findings.size() >= kMostFindings; }
 
-  void find(std::string finding) {
-    if (!full()) result_.findings.push_back(std::move(finding));
+  /// With what the rows and gains in it mean.
+  std::string explained(const std::string& finding) const {
+    if (!view_ || view_->tasks.empty()) return finding;
+    return with_row_meanings(finding, describe(view_->tasks.front().system), view_->features());
+  }
+
+  void find(const std::string& finding) {
+    if (!full()) result_.findings.push_back(explained(finding));
   }
 
   /// A policy that was played and broke its constraints. Methods without constraints have many of
   /// them, which must not hide what else is found.
-  void find_unsafe(std::string finding) {
-    if (unsafe_.size() < kMostFindings) unsafe_.push_back(std::move(finding));
+  void find_unsafe(const std::string& finding) {
+    if (unsafe_.size() < kMostFindings) unsafe_.push_back(explained(finding));
   }
 
   /// Everything, so that the file is not held open while it is thought about.
   bool read() {
     if (options_.checksums == Checksums::verify && reader_->header().schema_version >= 4) {
-      for (std::string& finding : reader_->checksum_findings()) find(std::move(finding));
+      for (const std::string& finding : reader_->checksum_findings()) find(finding);
       result_.checksums_checked = true;
     }
     view_.emplace(*reader_);

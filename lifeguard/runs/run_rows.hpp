@@ -114,7 +114,7 @@ struct StoredIssue {
   long round = 0;  // after which it is what to play
   std::string fingerprint;
   long safe_set = 0;
-  double sigma = 0;
+  PerAction sigma;
   Eigen::VectorXd parameters;
   std::string checksum;  // over the one before and all of the above
 };

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace lifeguard {
 
@@ -32,6 +33,9 @@ Cell to_cell(const Eigen::MatrixXd& value) {
   return std::as_bytes(std::span(value.data(), static_cast<std::size_t>(value.size())));
 }
 Cell to_cell(const std::vector<int>& value) { return std::as_bytes(std::span(value)); }
+Cell to_cell(const PerAction& value) {
+  return value.is_common() ? to_cell(value.of(0)) : to_cell(value.each());
+}
 
 namespace {
 
@@ -275,6 +279,21 @@ std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, std::vec
   value.resize(bytes->size() / sizeof(int));
   if (!bytes->empty()) std::memcpy(value.data(), bytes->data(), bytes->size());
   return "";
+}
+
+std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, PerAction& value) {
+  if (!std::holds_alternative<std::span<const std::byte>>(cell)) {
+    double all = 0;
+    std::string complaint = from_cell(cell, fit, sizes, all);
+    value = all;
+    return complaint;
+  }
+  Eigen::VectorXd each;
+  std::string complaint = from_cell(cell, Fit::each_action, sizes, each);
+  if (!complaint.empty()) return complaint;
+  if (each.size() == 0) return "is empty";
+  value = PerAction(std::move(each));
+  return value.is_common() ? "has the same number for each action, must be that number" : "";
 }
 
 namespace {

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "lifeguard/core/per_action.hpp"
+
 namespace lifeguard {
 
 /// A value as a database holds it, seen without a copy: nothing, a whole number, a number, a text,
@@ -76,6 +78,8 @@ Cell to_cell(const Bytes& value);
 Cell to_cell(const Eigen::VectorXd& value);
 Cell to_cell(const Eigen::MatrixXd& value);
 Cell to_cell(const std::vector<int>& value);
+/// A number if it is the same for all actions, else bytes with one for each.
+Cell to_cell(const PerAction& value);
 
 /// Each takes a cell over and gives back what is wrong with it: "has 15 bytes, must have 16". Empty
 /// if nothing is.
@@ -88,6 +92,7 @@ std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, Bytes& v
 std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, Eigen::VectorXd& value);
 std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, Eigen::MatrixXd& value);
 std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, std::vector<int>& value);
+std::string from_cell(const Cell& cell, Fit fit, const RunSizes& sizes, PerAction& value);
 
 /// "is 7 instead of 0"; empty if both are the same to the bit, or, with a tolerance, if all numbers
 /// in them agree to that part of the larger one.
@@ -110,7 +115,8 @@ struct Column {
 
 template <class Value>
 constexpr std::string_view sql_type() {
-  if constexpr (std::is_same_v<Value, double>) return "REAL";
+  // SQLite keeps bytes in a column for numbers as they are.
+  if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, PerAction>) return "REAL";
   if constexpr (std::is_integral_v<Value>) return "INTEGER NOT NULL";
   if constexpr (std::is_same_v<Value, std::string> || std::is_enum_v<Value>) return "TEXT NOT NULL";
   return "BLOB NOT NULL";

@@ -261,20 +261,27 @@ ClosedLoopTask read_closed_loop(TableReader& reader, const SafeSetContext& conte
   settings.least_start_share = reader.number("start_share", 1.0);
   settings.start_low = machine.settings.start_low - machine.settings.goal;
   settings.start_high = machine.settings.start_high - machine.settings.goal;
-  double noise = machine.settings.noise_limit;
-  if (reader.find("certified_noise") != nullptr) {
-    const double certified = reader.number("certified_noise");
-    require(certified > 0 && std::isfinite(certified), joined(reader.path(), "certified_noise"),
-            certified, "must be greater than 0 and finite");
-    require(certified < noise, joined(reader.path(), "certified_noise"), certified,
-            fmt::format("must be less than family.settings.noise_limit = {}", noise));
-    noise = certified;
+  const PerAction& limit = machine.settings.noise_limit;
+  PerAction noise = limit;
+  if (const toml::node* node = reader.find("certified_noise"); node != nullptr) {
+    const std::string field = joined(reader.path(), "certified_noise");
+    noise = node->is_array() ? PerAction(reader.numbers("certified_noise", context.actions))
+                             : PerAction(reader.number("certified_noise"));
+    require_positive(field, noise);
+    for (int a = 0; a < context.actions; ++a) {
+      require(noise.of(a) < limit.of(a), noise.name_of(field, a), noise.of(a),
+              fmt::format("must be less than {} = {}",
+                          limit.name_of("family.settings.noise_limit", a), limit.of(a)));
+    }
   }
-  require(machine.settings.sigma == 0 || std::isfinite(noise), "family.settings.noise_limit", noise,
-          "must be finite with a closed loop, since noise without a limit leaves every region some "
-          "day; or give safe_set.closed_loop.certified_noise, and be told how often");
-  settings.noise_limits =
-      Eigen::VectorXd::Constant(context.actions, std::isfinite(noise) ? noise : 0);
+  settings.noise_limits.resize(context.actions);
+  for (int a = 0; a < context.actions; ++a) {
+    require(machine.settings.sigma.of(a) == 0 || std::isfinite(noise.of(a)),
+            noise.name_of("family.settings.noise_limit", a), noise.of(a),
+            "must be finite with a closed loop, since noise without a limit leaves every region "
+            "some day; or give safe_set.closed_loop.certified_noise, and be told how often");
+    settings.noise_limits(a) = std::isfinite(noise.of(a)) ? noise.of(a) : 0;
+  }
   if (reader.find("first_lqr_share") != nullptr) {
     settings.anchor = reader.number("first_lqr_share") * lqr_gains(machine);
   }

@@ -11,6 +11,7 @@
 #include "lifeguard/core/overloaded.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -100,14 +101,8 @@ std::vector<std::string> SystemDescription::gain_labels(const Features& policy_f
   for (const Signal& action : actions) {
     for (const Signal& input : seen) {
       std::string& label = labels[next++];
-      const std::string above = action.unit.empty() ? "1" : action.unit;
-      if (input.unit == "1" || input.unit.empty()) {
-        if (above != "1") label += fmt::format(" ({})", above);
-        continue;
-      }
-      const bool compound = input.unit.find_first_of(" /") != std::string::npos;
-      label += compound ? fmt::format(" ({}/({}))", above, input.unit)
-                        : fmt::format(" ({}/{})", above, input.unit);
+      const std::string unit = gain_unit(action, input);
+      if (!unit.empty()) label += fmt::format(" ({})", unit);
     }
   }
   return labels;

@@ -75,7 +75,7 @@ std::string system_reference(const std::string& name) {
   text += fmt::format(
       "\nA step takes {} s. After a failure each step costs {}. Exploration noise is {}. First\n"
       "policies have {} of the family's mean LQR gains. The page draws {}.\n\n",
-      settings.dt_seconds, settings.failure_cost, settings.sigma, about.start_share,
+      settings.dt_seconds, settings.failure_cost, settings.sigma.text(), about.start_share,
       about.drawing.empty() ? "its signals over time" : fmt::format("`{}`", about.drawing));
   text += "| family | varied |\n| --- | --- |\n";
   for (const std::string& family_name : family_names()) {

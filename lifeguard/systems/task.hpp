@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lifeguard/core/per_action.hpp"
 #include "lifeguard/systems/system.hpp"
 
 namespace lifeguard {
@@ -47,10 +48,11 @@ struct TaskSettings {
   /// trajectory is absorbed, and each further step costs failure_cost.
   Eigen::VectorXd failure_bounds;
   double failure_cost = 100.0;
-  /// Standard deviation of the exploration noise on every action, as it is played.
-  double sigma = 0.1;
-  /// The noise on every action is clipped at ±this (core/clipped_noise.hpp); infinity: it is not.
-  double noise_limit = std::numeric_limits<double>::infinity();
+  /// Standard deviation of the exploration noise on every action, or on each, as it is played.
+  PerAction sigma = 0.1;
+  /// The noise on every action, or on each, is clipped at ±this (core/clipped_noise.hpp); infinity:
+  /// it is not.
+  PerAction noise_limit = std::numeric_limits<double>::infinity();
 
   /// Settings for so many states and actions that start at the origin, have it as their goal, and
   /// limit and weigh nothing.

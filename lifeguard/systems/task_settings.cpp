@@ -89,9 +89,14 @@ void TaskSettings::validate(int states, int actions) const {
       "must be greater than 0; infinity means no bound");
   require(failure_cost >= 0 && failure_cost <= 1e100, "failure_cost", failure_cost,
           "must lie in [0, 1e100]");
+  sigma.require_fits("sigma", actions);
+  noise_limit.require_fits("noise_limit", actions);
   require_not_negative("sigma", sigma);
-  require(noise_limit > sigma, "noise_limit", noise_limit,
-          "must be greater than sigma; infinity means none");
+  for (int a = 0; a < actions; ++a) {
+    if (noise_limit.of(a) > sigma.of(a)) continue;
+    require(false, noise_limit.name_of("noise_limit", a), noise_limit.of(a),
+            "must be greater than sigma; infinity means none");
+  }
 }
 
 bool TaskSettings::operator==(const TaskSettings& other) const {

@@ -46,10 +46,10 @@ inline constexpr auto kTaskSettings = std::make_tuple(
                                  "|x| beyond this ends the trajectory"},
     TaskSetting<double>{"failure_cost", &TaskSettings::failure_cost, EntryFor::task,
                         "cost of every step after the end"},
-    TaskSetting<double>{"sigma", &TaskSettings::sigma, EntryFor::task,
-                        "standard deviation of the exploration noise"},
-    TaskSetting<double>{"noise_limit", &TaskSettings::noise_limit, EntryFor::task,
-                        "the noise on every action is clipped at ± this"});
+    TaskSetting<PerAction>{"sigma", &TaskSettings::sigma, EntryFor::action,
+                           "standard deviation of the exploration noise"},
+    TaskSetting<PerAction>{"noise_limit", &TaskSettings::noise_limit, EntryFor::action,
+                           "the noise is clipped at ± this"});
 
 /// "explicit_euler", "semi_implicit_euler", "runge_kutta_4": the place of a name is the value.
 inline constexpr std::array<std::string_view, 3> kIntegratorNames = {

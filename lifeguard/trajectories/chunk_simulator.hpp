@@ -87,11 +87,12 @@ HWY_INLINE void fetch_rows(const double* first, int rows, std::size_t stride, in
 /// What a policy sees.
 enum class Seen { state, features_of_state, own_features };
 
-/// u + σ z, with the noise clipped if it is to be.
-HWY_INLINE Lanes with_noise(const RolloutJob& job, Lanes u, Lanes normal) {
-  const Lanes sigma(job.sigma);
-  if (job.noise_limit < kDivergenceBound) {
-    const Lanes limit(job.noise_limit);
+/// u + σ z of an action, with the noise clipped if it is to be.
+HWY_INLINE Lanes with_noise(const RolloutJob& job, int action, Lanes u, Lanes normal) {
+  const Lanes sigma(job.sigma[static_cast<std::size_t>(action)]);
+  const double noise_limit = job.noise_limit[static_cast<std::size_t>(action)];
+  if (noise_limit < kDivergenceBound) {
+    const Lanes limit(noise_limit);
     return u + limited(sigma * normal, Lanes(0.0) - limit, limit);
   }
   return multiply_add(sigma, normal, u);
@@ -143,7 +144,7 @@ class ChunkSimulator {
   void run() {
     for (int v = 0; v < vectors_; ++v) start(v);
     for (int block = 0; block < job_.steps; block += kNoiseSteps) {
-      if (job_.sigma > 0) {
+      if (job_.noisy) {
         for (int v = 0; v < vectors_; v += 2) draw_noise(v, block / kNoiseSteps);
       }
       const int end = HWY_MIN(block + kNoiseSteps, job_.steps);
@@ -274,9 +275,9 @@ class ChunkSimulator {
       u[a] = Lanes(gains[0]) * phi[0];
       for (int f = 1; f < columns; ++f) u[a] = multiply_add(Lanes(gains[f]), phi[f], u[a]);
     }
-    if (job_.sigma > 0) {
+    if (job_.noisy) {
       for (int a = 0; a < kActions; ++a) {
-        u[a] = with_noise(job_, u[a], noise_[noise_step * kActions + a][v]);
+        u[a] = with_noise(job_, a, u[a], noise_[noise_step * kActions + a][v]);
       }
     }
     // An action that is not finite (huge gains) ends the trajectory before it is taken. The sum is

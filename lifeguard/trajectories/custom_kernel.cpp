@@ -63,7 +63,7 @@ class CustomSimulator {
     absorb_failures();
     for (int m = 0; m < job_.steps; ++m) {
       const int noise_step = m % kNoiseSteps;
-      if (job_.sigma > 0 && noise_step == 0 && live_count_ > 0) draw_noise(m / kNoiseSteps);
+      if (job_.noisy && noise_step == 0 && live_count_ > 0) draw_noise(m / kNoiseSteps);
       step(m, noise_step);
     }
     for (int t = 0; t < count_; ++t) {
@@ -169,8 +169,8 @@ class CustomSimulator {
         for (int f = 1; f < columns_; ++f) {
           u = multiply_add(Lanes(gains[f]), Lanes::load(phi + kWidth * f), u);
         }
-        if (job_.sigma > 0) {
-          u = with_noise(job_, u, Lanes::load(noise_[noise_step * actions_ + a] + v * kLanes));
+        if (job_.noisy) {
+          u = with_noise(job_, a, u, Lanes::load(noise_[noise_step * actions_ + a] + v * kLanes));
         }
         size = size + magnitude(u);
         u.store(action_[a] + v * kLanes);

@@ -51,9 +51,10 @@ double exit_probability(const Task& task, const ClosedLoop& closed_loop, int ste
   const TaskSettings& settings = task.settings;
   // Draws of all actions are independent: none exceeds its limit with the product of chances.
   double inside = 1;
-  for (const double limit : closed_loop.noise_limits) {
-    if (settings.noise_limit <= limit) continue;
-    const double scale = clipped_noise_scale(settings.sigma, settings.noise_limit);
+  for (Eigen::Index a = 0; a < closed_loop.noise_limits.size(); ++a) {
+    const double limit = closed_loop.noise_limits(a);
+    if (settings.noise_limit.of(a) <= limit) continue;
+    const double scale = clipped_noise_scale(settings.sigma.of(a), settings.noise_limit.of(a));
     inside *= 1 - exceed_probability(scale, limit, steps);
   }
   return 1 - inside;

@@ -13,8 +13,7 @@ namespace lifeguard {
 void simulate_chunk(const RolloutJob& job, int first);
 
 /// The part of it for a custom system. Its vectors live on the stack, which limits their sizes.
-inline constexpr int kMaxCustomStates = 64;
-inline constexpr int kMaxCustomActions = 32;
+inline constexpr int kMaxCustomStates = 64;  // kMaxCustomActions: rollout_job.hpp
 inline constexpr int kMaxCustomFeatures = 4096;
 void simulate_custom_chunk(const RolloutJob& job, const CustomSystem& system, int first);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
 namespace {
@@ -85,7 +86,7 @@ void require_finite_entries(const Recording& recording, std::size_t i, std::stri
     for (Eigen::Index s = 0; s < values.rows(); ++s) {
       if (std::isfinite(values(s, m))) continue;
       require_finite(fmt::format("{} \"{}\" ({}, step {}, column {})", kind,
-                                 signals[static_cast<std::size_t>(s)].name,
+                                 signal_text(signals[static_cast<std::size_t>(s)]),
                                  trajectory_title(recording, i), m, s),
                      values(s, m));
     }
@@ -100,12 +101,11 @@ bool same_unit(const std::string& a, const std::string& b) {
 /// For each signal of the system, where the recording has it.
 std::vector<Eigen::Index> places_of(std::string_view kind, const std::vector<Signal>& wanted,
                                     const std::vector<Signal>& given) {
-  std::vector<std::string> names;
-  for (const Signal& signal : wanted) names.push_back(signal.name);
   for (std::size_t i = 0; i < given.size(); ++i) {
-    require(std::find(names.begin(), names.end(), given[i].name) != names.end(),
-            fmt::format("{}s[{}].name", kind, i), given[i].name,
-            fmt::format("must be a {} of the system: {}", kind, fmt::join(names, ", ")));
+    const bool known = std::any_of(wanted.begin(), wanted.end(),
+                                   [&](const Signal& s) { return s.name == given[i].name; });
+    require(known, fmt::format("{}s[{}].name", kind, i), given[i].name,
+            fmt::format("must be a {} of the system: {}", kind, signals_text(wanted)));
   }
   std::vector<Eigen::Index> places;
   for (const Signal& signal : wanted) {
@@ -113,7 +113,7 @@ std::vector<Eigen::Index> places_of(std::string_view kind, const std::vector<Sig
                                     [&](const Signal& s) { return s.name == signal.name; });
     require(found != given.end(), fmt::format("{}s", kind),
             fmt::format("{} of {}", given.size(), wanted.size()),
-            fmt::format("must have \"{}\", a {} of the system", signal.name, kind));
+            fmt::format("must have \"{}\", a {} of the system", signal_text(signal), kind));
     require(same_unit(found->unit, signal.unit), fmt::format("{} \"{}\"", kind, signal.name),
             fmt::format("[{}]", found->unit), fmt::format("must be in [{}]", signal.unit));
     places.push_back(found - given.begin());

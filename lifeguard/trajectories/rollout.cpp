@@ -91,8 +91,16 @@ RolloutJob make_job(const Task& task, const GaussianPolicy& policy, const Rollou
   job.features = settings.features;
   job.feature_count = feature_count(task, settings.features);
   job.gains = gains.data();
-  job.noise_limit = task.settings.noise_limit;
-  job.sigma = clipped_noise_scale(policy.sigma(), job.noise_limit);
+  const PerAction& limits = task.settings.noise_limit;
+  for (int a = 0; a < task.actions(); ++a) {
+    const auto place = static_cast<std::size_t>(a);
+    const bool as_before =
+        a > 0 && policy.sigma(a) == policy.sigma(a - 1) && limits.of(a) == limits.of(a - 1);
+    job.noise_limit[place] = limits.of(a);
+    job.sigma[place] =
+        as_before ? job.sigma[place - 1] : clipped_noise_scale(policy.sigma(a), limits.of(a));
+    job.noisy = job.noisy || job.sigma[place] > 0;
+  }
   job.seed = settings.seed;
   job.first_index = settings.first_index;
   job.count = settings.trajectories;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,15 +16,24 @@ inline constexpr int kKernelChunk = 16;
 inline constexpr int kLargeKernelChunk = 64;
 inline constexpr int kLargeBatch = 8 * kLargeKernelChunk;
 
+/// The most actions that a system can have.
+inline constexpr int kMaxCustomActions = 32;
+
 /// One batch as the simulation kernels see it: plain pointers, nothing to allocate or check. Output
 /// pointers may be null where a result is not wanted.
 struct RolloutJob {
   const Task* task = nullptr;
   Features features;
   int feature_count = 0;
-  const double* gains = nullptr;   // actions × features, one action after the other
-  double sigma = 0;                // of the noise before it is clipped
-  double noise_limit = kInfinity;  // infinity: it is not clipped
+  const double* gains = nullptr;  // actions × features, one action after the other
+  bool noisy = false;             // whether any action has noise
+  /// Of each action: σ of the noise before it is clipped, and at what it is (infinity: it is not).
+  std::array<double, kMaxCustomActions> sigma{};
+  std::array<double, kMaxCustomActions> noise_limit = [] {
+    std::array<double, kMaxCustomActions> none{};
+    none.fill(kInfinity);
+    return none;
+  }();
   std::uint64_t seed = 0;
   std::uint64_t first_index = 0;
   int count = 0;

@@ -50,7 +50,7 @@ struct LinearSystem {
       for (int f = 0; f < states(); ++f) x(f) = start_deviation(f) * random.normal(next++);
       for (int m = 0; m < steps; ++m) {
         Eigen::VectorXd u = policy.mean(x);
-        for (int k = 0; k < actions(); ++k) u(k) += policy.sigma() * random.normal(next++);
+        for (int k = 0; k < actions(); ++k) u(k) += policy.sigma(k) * random.normal(next++);
         for (int f = 0; f < states(); ++f) t.feature(i, m, f) = x(f);
         for (int k = 0; k < actions(); ++k) t.action(i, m, k) = u(k);
         t.cost(i, m) = x.dot(q * x) + u.dot(r * u);

@@ -121,7 +121,7 @@ TEST(PolicyGradient, FollowsTheExpectedCostOfTheSimulatedMass) {
   system.r = task.settings.action_weights.asDiagonal();
   // A uniform start in [-h, h] has the second moment h² / 3.
   system.start_deviation = task.settings.start_high / std::sqrt(3.0);
-  system.sigma = task.settings.sigma;
+  system.sigma = task.settings.sigma.of(0);
   system.steps = 40;
   Eigen::MatrixXd k(1, 2);
   k << -1.0, -0.8;

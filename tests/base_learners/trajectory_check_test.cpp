@@ -31,7 +31,7 @@ TEST(TrajectoryCheck, NeverRefusesRolloutsOfAnyFamilyAndNoise) {
         for (const GaussianPolicy& policy : test_support::assorted_policies(task, features)) {
           for (const double factor : {1e-300, 1e-18, 1e-15, 1e-12, 1e-6, 1.0, 1e3, 1e30, 1e98, 1e99,
                                       1e100, 1e101, 1e200}) {
-            const GaussianPolicy played(policy.gains(), factor * task.settings.sigma);
+            const GaussianPolicy played(policy.gains(), factor * task.settings.sigma.of(0));
             for (const auto& [count, steps] : {std::pair{2, 1}, {1, 1}, {3, 2}, {20, 40}}) {
               const Trajectories t = rollout(task, played,
                                              {.trajectories = count,
@@ -63,7 +63,7 @@ TEST(TrajectoryCheck, NeverRefusesTenThousandRandomRollouts) {
     const CounterRandom random(9, RandomStream::user, static_cast<std::uint64_t>(k));
     const Task& task = tasks[static_cast<std::size_t>(k) % tasks.size()];
     const GaussianPolicy played(random.uniform(0, -0.5, 1.2) * lqr_gains(task),
-                                task.settings.sigma * std::exp(random.uniform(1, -9, 4)));
+                                task.settings.sigma.of(0) * std::exp(random.uniform(1, -9, 4)));
     const Trajectories t = rollout(task, played,
                                    {.trajectories = 1 + static_cast<int>(random.uniform(2, 0, 12)),
                                     .steps = 1 + static_cast<int>(random.uniform(3, 0, 30)),

@@ -68,7 +68,13 @@ def record_any(path, policy, steps, count, states=None, see=lambda x: x, seed=1)
     """
     chance = random.Random(seed)
     states = states or policy["inputs"]
-    limit = float("inf") if policy["noise_limit"] is None else policy["noise_limit"]
+
+    def noise(action):
+        scale, limit = (policy[key][action] if isinstance(policy[key], list) else policy[key]
+                        for key in ("noise_scale", "noise_limit"))
+        drawn = chance.gauss(0, scale)
+        return drawn if limit is None else max(-limit, min(limit, drawn))
+
     head = {"format": "lifeguard trajectories", "version": 1, "machine": policy["task"],
             "policy": policy["policy"], "dt_seconds": policy["dt_seconds"],
             "states": states, "actions": policy["actions"]}
@@ -80,9 +86,8 @@ def record_any(path, policy, steps, count, states=None, see=lambda x: x, seed=1)
             for _ in range(steps):
                 error = [v - g for v, g in zip(see(x), policy["goal"])]
                 line["actions"].append([
-                    sum(k * e for k, e in zip(row, error)) +
-                    max(-limit, min(limit, chance.gauss(0, policy["noise_scale"])))
-                    for row in policy["gains"]])
+                    sum(k * e for k, e in zip(row, error)) + noise(action)
+                    for action, row in enumerate(policy["gains"])])
                 x = [0.97 * v + chance.gauss(0, 0.001) for v in x]
                 line["states"].append(x)
             file.write(json.dumps(line) + "\n")

@@ -17,7 +17,8 @@ STEPS = 60
 run(lifeguard, "init", "mass-spring", "-o", "fleet.toml")
 fleet = pathlib.Path("fleet.toml")
 fleet.write_text(fleet.read_text().replace("steps = 150", f"steps = {STEPS}"))
-assert "closed loop" in run(lifeguard, "validate", "fleet.toml")
+understood = run(lifeguard, "validate", "fleet.toml")
+assert "closed loop" in understood and "force 0.25 N, at most 0.5 N" in understood, understood
 assert json.loads(run(lifeguard, "validate", "fleet.toml", "--json"))["usable"]
 
 # Who asks first makes the run file; whoever asks meanwhile waits for it.
@@ -39,6 +40,12 @@ def fly_round(number, name):
     file = f"flights-{number}.{'csv' if number % 2 else 'jsonl'}"
     record = machines[name].record_csv if number % 2 else machines[name].record_jsonl
     record(file, policy, STEPS, 12)
+    if number == 1:  # without room nothing is learnt, and who asked shall ask again
+        full = subprocess.run(
+            ["bash", "-c", 'ulimit -f 60; "$@"', "bash", lifeguard, "observe", "fleet.toml",
+             "--machine", name, file, "--id", file], capture_output=True, text=True)
+        assert full.returncode == 5 and "do the same again" in full.stderr, full
+        assert "resume" not in full.stderr, full
     answer = json.loads(run(lifeguard, "observe", "fleet.toml", "--machine", name, file,
                             "--id", file, "--json"))
     assert answer["round"] == number and not answer["repeated"], answer
@@ -54,7 +61,8 @@ assert sum(costs[-6:]) < 0.9 * sum(costs[:6]), costs
 assert "all holds" in run(lifeguard, "check", "fleet.run")
 run(lifeguard, "report", "fleet.run", "-o", "report.html")
 assert "first" in pathlib.Path("report.html").read_text()
-assert "20" in run(lifeguard, "info", "fleet.run")
+info = run(lifeguard, "info", "fleet.run")
+assert "20" in info and "position [m], speed [m/s]" in info and "force [N]" in info, info
 
 # A machine goes and one comes; what was learnt stays, and helps the new one.
 text = fleet.read_text()

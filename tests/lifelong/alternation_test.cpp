@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "lifeguard/policy/action_blocks.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
 namespace lifeguard::alternation_test {
@@ -35,7 +36,14 @@ Problem random_problem(std::uint64_t seed) {
     const RoundLoss loss = synthetic_loss(draws, p.features, draws.normals(p.parameters(), 1));
     SummedLoss& sum = p.losses.emplace_back(p.features, p.parameters());
     sum.curvature = loss.curvature;
-    apply_curvature(loss.curvature, loss.target, sum.linear);
+    // Of every other problem the last task has actions with noises of their own.
+    if (seed % 2 == 1 && t == tasks - 1) {
+      sum.curvature.resize(p.parameters(), p.features);
+      for (int a = 0; a < p.actions; ++a) {
+        sum.curvature.middleRows(a * p.features, p.features) = (1 + 3.0 * a) * loss.curvature;
+      }
+    }
+    apply_curvature(sum.curvature, loss.target, sum.linear);
   }
   p.knowledge.basis = draws.normals(p.parameters(), p.basis_size);
   p.knowledge.coefficients = draws.normals(p.basis_size, tasks);
@@ -120,7 +128,7 @@ TEST(Alternation, KroneckerSplitAgreesWithTheDenseSystem) {
     Knowledge next = p.knowledge;
     ASSERT_EQ(alternation.update(settings, p.regularisation, p.losses, 0, 1, next),
               AlternationStatus::ok);
-    // Z_L = η Σ_t (s_t s_tᵀ) ⊗ Γ_t + 2μ₂ I and v_L, written out with Γ_t = I ⊗ G_t.
+    // Z_L = η Σ_t (s_t s_tᵀ) ⊗ Γ_t + 2μ₂ I and v_L, written out with Γ_t = diag(G_t).
     const int d = p.parameters();
     const int size = d * p.basis_size;
     Eigen::MatrixXd z = 2 * p.regularisation.mu2 * Eigen::MatrixXd::Identity(size, size);
@@ -128,7 +136,8 @@ TEST(Alternation, KroneckerSplitAgreesWithTheDenseSystem) {
     for (int t = 0; t < p.knowledge.tasks(); ++t) {
       Eigen::MatrixXd gamma = Eigen::MatrixXd::Zero(d, d);
       for (int a = 0; a < p.actions; ++a) {
-        gamma.block(a * p.features, a * p.features, p.features, p.features) = p.losses[t].curvature;
+        gamma.block(a * p.features, a * p.features, p.features, p.features) =
+            action_block(p.losses[t].curvature, a);
       }
       const Eigen::VectorXd s = p.knowledge.coefficients.col(t);
       for (int i = 0; i < p.basis_size; ++i) {

@@ -140,6 +140,12 @@ TEST(PgElla, BasisMinimisesTheExpansionsOfAllObservedTasks) {
     ella.add_task(std::to_string(t), anchors[t], 1.0);
     losses.push_back(synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1)));
   }
+  // The last one's actions have noises of their own.
+  const Eigen::MatrixXd common = losses[2].curvature;
+  losses[2].curvature.resize(kParameters, kFeatures);
+  for (int a = 0; a < kActions; ++a) {
+    losses[2].curvature.middleRows(a * kFeatures, kFeatures) = (1 + 3.0 * a) * common;
+  }
   for (int t = 0; t < 3; ++t) ella.observe(std::to_string(t), losses[t]);
   // ∇_L of (1/T) Σ ‖α_t - ᾱ_t - L s_t‖²_Γ + λ‖L‖² is zero.
   Eigen::MatrixXd gradient = settings.lambda * ella.basis();

@@ -110,6 +110,53 @@ TEST(FleetFiles, MistakesAreFoundWithTheirPlace) {
               HasSubstr("the number of machines"));
 }
 
+/// Line 8 is [safe_set.lqr_box], line 9 its reach.
+TEST(FleetFiles, AMistakeIsNamedWhereItStands) {
+  EXPECT_THAT(refusal(small_fleet_text("", "\"far\"")),
+              HasSubstr("fleet.toml:9: safe_set.lqr_box.reach (a) = 'far'"));
+  EXPECT_THAT(refusal(small_fleet_text("", "-1")),
+              HasSubstr("fleet.toml:8: safe_set.lqr_box.from (a) = -1: must be less than reach"));
+  EXPECT_THAT(refusal(small_fleet_text("[machine.safe_set.lqr_box]\nreach = \"far\"\n")),
+              HasSubstr("fleet.toml:17: machine[1].safe_set.lqr_box.reach (b) = 'far'"));
+  EXPECT_THAT(refusal("safe_set = 3\n" + small_fleet_text()), HasSubstr("fleet.toml"));
+  const std::string head =
+      "[fleet]\nsystem = \"mass-spring\"\n[fleet.settings]\nsigma = 0.1\nnoise_limit = 0.2\n"
+      "[fleet.tolerance]\nmass_kilograms = 2\n[safe_set.closed_loop]\ndecay = 0.999\n";
+  const std::string machine = "[[machine]]\nname = \"a\"\n";
+  EXPECT_THAT(refusal(head + machine),
+              HasSubstr("fleet.toml:7: fleet.tolerance.mass_kilograms (a) = 2"));
+  EXPECT_THAT(refusal(head + machine + "tolerance = { mass_kilograms = -1 }\n"),
+              HasSubstr("fleet.toml:12: machine[0].tolerance.mass_kilograms (a) = -1"));
+  EXPECT_THAT(refusal("[fleet]\nsystem = \"mass-spring\"\n[safe_set.closed_loop]\n"
+                      "tolerance = 0.1\n" +
+                      machine),
+              HasSubstr("fleet.toml:4: safe_set.closed_loop.tolerance"));
+}
+
+TEST(FleetFiles, AShareOfZeroIsNotedAsNothing) {
+  const ExperimentConfig config = parse_config(
+      "[fleet]\nsystem = \"mass-spring\"\n[fleet.settings]\nsigma = 0.1\nnoise_limit = 0.2\n"
+      "[fleet.parameters]\ndamping_newton_seconds_per_metre = 0\n"
+      "[fleet.tolerance]\ndamping_newton_seconds_per_metre = 0.1\nmass_kilograms = 0.1\n"
+      "[safe_set.closed_loop]\ndecay = 0.999\n[[machine]]\nname = \"a\"\n",
+      "fleet.toml");
+  const FleetReport report = report_fleet(config, {}, 0);  // known without looking for the loop
+  EXPECT_THAT(report.machines[0].missing,
+              testing::Contains(HasSubstr("no tolerance of damping_newton_seconds_per_metre")));
+  EXPECT_EQ(report.machines[0].tolerance_units.size(), 2U);
+}
+
+TEST(FleetFiles, AReportNamesWhatItSpeaksOf) {
+  const FleetReport report = report_fleet(small_fleet());
+  EXPECT_THAT(report.gains,
+              testing::ElementsAre("gain on position (N/m)", "gain on speed (N/(m/s))"));
+  EXPECT_THAT(report.machines[0].nearest, HasSubstr("gain(0, "));
+  EXPECT_THAT(report.machines[0].nearest_meaning, HasSubstr("force per "));
+  const std::string json = fleet_report_to_json(report).dump();
+  EXPECT_THAT(json, HasSubstr("position [m]"));
+  EXPECT_THAT(json, HasSubstr("nearest_meaning"));
+}
+
 TEST(FleetFiles, TheTemplatesCanBeUsedAsTheyAre) {
   for (const std::string& system : fleet_systems()) {
     const ExperimentConfig config = parse_config(fleet_template(system), system + ".toml");

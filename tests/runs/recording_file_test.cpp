@@ -193,6 +193,9 @@ TEST_F(RecordingFile, CsvRefusesWithLineAndColumn) {
   };
   refused("", "f.csv", "nothing", "must begin with the line \"# lifeguard trajectories 1\"");
   refused("a,b\n", "f.csv, line 1", "\"a,b\"", "must begin with the line");
+  // Lines that end with a carriage return alone are one line.
+  refused("# lifeguard trajectories 1\r# dt: 3 s\r", "f.csv, line 1",
+          "\"# lifeguard trajectories 1\\r# dt: 3 s\"", "must be of version 1");
   refused("# lifeguard trajectories 2\n", "f.csv, line 1", "\"# lifeguard trajectories 2\"",
           "must be of version 1");
   refused(kTitle, "f.csv", "nothing", "names of the columns");

@@ -183,7 +183,7 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
       }
       for (int a = 0; a < kActions; ++a) {
         const int n = m * kActions + a;
-        if (policy.sigma() > 0 && n % 4 == 0) {
+        if (policy.noise().largest() > 0 && n % 4 == 0) {
           words = draw(RandomStream::exploration, index, static_cast<std::uint32_t>(n / 4));
           for (int pair = 0; pair < 4; pair += 2) {
             const double radius = std::sqrt(-2 * std::log((words[pair] + 0.5) / 4294967296.0));
@@ -198,7 +198,7 @@ void scalar_rollout(const ScalarSystem& system, const Task& task, const Gaussian
             normals[pair + 1] = swap ? along : across;
           }
         }
-        double u = policy.sigma() * normals[n % 4];
+        double u = policy.sigma(a) * normals[n % 4];
         for (int f = 0; f < kStates; ++f) u += gains[a][f] * error[f];
         out.action(i, m, a) = u;
         applied[a] = std::clamp(u, low[a], high[a]);

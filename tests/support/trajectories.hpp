@@ -72,14 +72,17 @@ inline std::vector<GaussianPolicy> assorted_policies(const Task& task, const Fea
   const Eigen::MatrixXd lqr = lqr_policy_gains(task, features);
   const int columns = features.count(task.states());
   const Eigen::MatrixXd disturbance = random_matrix(task.actions(), columns, 0.1, 5);
-  const double sigma = task.settings.sigma;
+  const double sigma = task.settings.sigma.of(0);
+  // Each action with a noise of its own.
+  const Eigen::VectorXd each = Eigen::VectorXd::LinSpaced(task.actions(), 0.5 * sigma, 2 * sigma);
   return {{lqr, sigma},
           {lqr, 0.0},
           {lqr, 20 * sigma},
           {lqr + disturbance, sigma},
           {Eigen::MatrixXd::Zero(task.actions(), columns), sigma},
           {Eigen::MatrixXd::Zero(task.actions(), columns), 0.0},
-          {-0.5 * lqr, sigma}};
+          {-0.5 * lqr, sigma},
+          {lqr, PerAction(each)}};
 }
 
 }  // namespace lifeguard::test_support

@@ -133,7 +133,7 @@ TEST_F(OwnSystem, GoesFromAConfigurationToAnExportedPolicy) {
   const std::string header = policy_to_header(policy);
   EXPECT_THAT(header, HasSubstr("constexpr int kFeatures = 3;"));
   EXPECT_THAT(header, HasSubstr("act(const double features[kFeatures]"));
-  EXPECT_THAT(header, HasSubstr("cos angle (1), sin angle (1), angular velocity (rad/s)"));
+  EXPECT_THAT(header, HasSubstr("cos angle, sin angle, angular velocity [rad/s]"));
 }
 
 TEST_F(OwnSystem, IsPlayedByEveryMethod) {

@@ -15,6 +15,7 @@
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
+#include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/systems/system_reference.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/invalid_input.hpp"
@@ -242,6 +243,47 @@ TEST(SystemParameters, AnUnknownNameListsTheKnownOnes) {
   System system = MassSpring{};
   expect_invalid([&] { set_parameter(system, "colour", 1); }, "parameter", "colour",
                  "must be one of spring_newtons_per_metre");
+}
+
+TEST(SignalText, HasUnitsWhereThereAreAny) {
+  EXPECT_EQ(signal_text({"speed", "m/s"}), "speed [m/s]");
+  EXPECT_EQ(signal_text({"share", "1"}), "share");
+  EXPECT_EQ(signal_text({"share", ""}), "share");
+  EXPECT_EQ(signals_text({{"position", "m"}, {"share", "1"}}), "position [m], share");
+  EXPECT_EQ(value_text(0.25, {"force", "N"}), "0.25 N");
+  EXPECT_EQ(value_text(0.25, {"share", "1"}), "0.25");
+  EXPECT_EQ(values_text(PerAction(Eigen::VectorXd(Eigen::Vector2d(0.25, 3))),
+                        {{"force", "N"}, {"share", "1"}}),
+            "force 0.25 N; share 3");
+}
+
+TEST(SignalText, GainsAreActionsPerInput) {
+  EXPECT_EQ(gain_unit({"force", "N"}, {"speed", "m/s"}), "N/(m/s)");
+  EXPECT_EQ(gain_unit({"force", "N"}, {"position", "m"}), "N/m");
+  EXPECT_EQ(gain_unit({"force", "N"}, {"share", "1"}), "N");
+  EXPECT_EQ(gain_unit({"share", "1"}, {"speed", "m/s"}), "1/(m/s)");
+  EXPECT_EQ(gain_unit({"share", "1"}, {"other share", "1"}), "");
+  const SystemDescription mass = describe(system_by_name("mass-spring"));
+  const std::vector<std::string> meanings = gain_meanings(mass, {.bias = true});
+  ASSERT_EQ(meanings.size(), 3U);
+  EXPECT_EQ(meanings[0], "force per position [N/m]");
+  EXPECT_EQ(meanings[1], "force per speed [N/(m/s)]");
+  EXPECT_EQ(meanings[2], "force, constant part [N]");
+}
+
+TEST(SignalText, NumbersInRowsAreExplained) {
+  const SystemDescription mass = describe(system_by_name("mass-spring"));
+  EXPECT_EQ(row_meaning("gain(0, 1) upper limit", mass), "force per speed [N/(m/s)]");
+  EXPECT_EQ(row_meaning("action 0 lower limit at state corner +-", mass), "force [N]");
+  for (const char* name :
+       {"speed gain upper limit", "gain(0, 2) upper limit", "gain(1, 0)", "gain(0, ",
+        "gain(99999999999999999999, 0)", "action 1 upper limit", "action 0", ""}) {
+    EXPECT_EQ(row_meaning(name, mass), "") << name;
+    EXPECT_EQ(with_row_meanings(name, mass), name);
+  }
+  EXPECT_EQ(with_row_meanings("\"gain(0, 0) upper limit\" and gain(0, 1) and gain(0, 0)", mass),
+            "\"gain(0, 0) upper limit\" and gain(0, 1) and gain(0, 0); gain(0, 0): force per "
+            "position [N/m]; gain(0, 1): force per speed [N/(m/s)]");
 }
 
 }  // namespace lifeguard::system_test

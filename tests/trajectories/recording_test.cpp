@@ -214,8 +214,10 @@ TEST(Recording, RefusesWhatDoesNotFitTheTask) {
   refused([](Recording& r) { r.dt_seconds = 0.02; }, "dt_seconds", "0.02",
           "must be 0.05, that of the task");
   refused([](Recording& r) { r.states[1].name = "height"; }, "states[1].name", "height",
-          "must be a state of the system: position, ");
+          "must be a state of the system: position [m], ");
   refused([](Recording& r) { r.states[0].unit = "cm"; }, "state \"position\"", "[cm]",
+          "must be in [m]");
+  refused([](Recording& r) { r.states[0].unit = ""; }, "state \"position\"", "[]",
           "must be in [m]");
   refused(
       [](Recording& r) {
@@ -225,9 +227,9 @@ TEST(Recording, RefusesWhatDoesNotFitTheTask) {
       },
       "states", "1 of 2", "a state of the system");
   refused([](Recording& r) { r.trajectories[1].states(1, 2) = kNaN; },
-          "state \"speed\" (trajectory 1, step 2, column 1)", "nan", "must be finite");
+          "state \"speed [m/s]\" (trajectory 1, step 2, column 1)", "nan", "must be finite");
   refused([](Recording& r) { r.trajectories[0].actions(0, 1) = kInfinity; },
-          "action \"force\" (trajectory 0, step 1, column 0)", "inf", "must be finite");
+          "action \"force [N]\" (trajectory 0, step 1, column 0)", "inf", "must be finite");
   refused([](Recording& r) { (*r.trajectories[0].costs)(2) = kNaN; }, "cost (trajectory 0, step 2)",
           "nan", "must be finite");
   // A cost that is computed and too large for a double.

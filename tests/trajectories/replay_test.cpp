@@ -17,7 +17,7 @@ namespace lifeguard::replay_test {
 double noisy_action(const GaussianPolicy& policy, int a, const Eigen::VectorXd& phi, double z) {
   double u = policy.gains()(a, 0) * phi(0);
   for (int f = 1; f < policy.features(); ++f) u = std::fma(policy.gains()(a, f), phi(f), u);
-  return policy.sigma() > 0 ? std::fma(policy.sigma(), z, u) : u;
+  return policy.noise().largest() > 0 ? std::fma(policy.sigma(a), z, u) : u;
 }
 
 void expect_replays(const Task& task, const GaussianPolicy& policy,

@@ -26,7 +26,8 @@ TEST(Threads, ChunksOfOneBatchDoNotTouchEachOther) {
     job.task = &task;
     job.feature_count = task.states();
     job.gains = gains.data();
-    job.sigma = policy.sigma();
+    job.noisy = true;
+    job.sigma.fill(policy.sigma());
     job.count = settings.trajectories;
     job.steps = settings.steps;
     job.stride = out.stride();

@@ -135,6 +135,7 @@ export interface RunEntry {
   least_margin?: number;
   worst_task?: number;
   worst_row?: string;
+  worst_row_meaning?: string;
   rollout_seconds: number;
   learn_seconds: number;
 }

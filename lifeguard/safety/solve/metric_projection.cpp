@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/action_blocks.hpp"
 #include "lifeguard/safety/solve/coefficient_step.hpp"
 #include "lifeguard/safety/solve/tangents.hpp"
 #include "lifeguard/safety/solve/tightened_tasks.hpp"
@@ -15,7 +16,7 @@ struct MetricProjection::Workspace {
   CoefficientStep solver;
   CoefficientMemory memory;
   Eigen::MatrixXd factor;  // C
-  RowMajorMatrix rows;     // A (I ⊗ C⁻ᵀ)
+  RowMajorMatrix rows;     // A C⁻ᵀ
   Eigen::VectorXd limits;  // (b - A ᾱ)(1 - margin)
   Eigen::VectorXd slack;
   Eigen::VectorXd wanted;   // y
@@ -58,19 +59,28 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
     return CoefficientPath::inside;
   }
   factor = metric;
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(factor);
-  if (cholesky.info() != Eigen::Success) return CoefficientPath::not_run;
-  const Eigen::Index width = metric.rows();
-  const auto lower = cholesky.matrixL();
+  const Eigen::Index width = metric.cols();
+  const Eigen::Index different = different_blocks(metric);
+  for (Eigen::Index b = 0; b < different; ++b) {
+    Eigen::Ref<Eigen::MatrixXd> own = factor.middleRows(b * width, width);
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> cholesky(own);
+    if (cholesky.info() != Eigen::Success) return CoefficientPath::not_run;
+  }
+  const auto factor_of = [&](Eigen::Index start) { return action_block(factor, start / width); };
+  const auto upper_of = [&](Eigen::Index start) {
+    const auto lower = factor_of(start).triangularView<Eigen::Lower>();
+    return lower.transpose();
+  };
   rows = set.coefficients();
   nearest.resize(wanted.size());
   for (Eigen::Index start = 0; start < wanted.size(); start += width) {
     // Rows a of the block become C⁻¹a, the wanted policy Cᵀα.
     auto block = rows.middleCols(start, width);
-    lower.transpose().solveInPlace<Eigen::OnTheRight>(block);
+    const auto own_factor = factor_of(start);
+    upper_of(start).solveInPlace<Eigen::OnTheRight>(block);
     auto part = wanted.segment(start, width);
     for (Eigen::Index i = 0; i < width; ++i) {
-      part(i) = factor.col(i).tail(width - i).dot(part.tail(width - i));
+      part(i) = own_factor.col(i).tail(width - i).dot(part.tail(width - i));
     }
   }
   memory.active_rows.clear();  // what is left of other rounds must not change a bit
@@ -80,7 +90,7 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
     path = workspace_->solver.solve(rows, limits, slack_limit, wanted, memory, nearest);
     for (Eigen::Index start = 0; start < wanted.size(); start += width) {
       auto block = nearest.segment(start, width);
-      lower.transpose().solveInPlace(block);
+      upper_of(start).solveInPlace(block);
     }
   };
   if (within_rows && curved.exist()) {
@@ -102,7 +112,7 @@ CoefficientPath MetricProjection::project(const SafeSet& set,
       rows.row(row) = tangent.row.transpose();
       for (Eigen::Index start = 0; start < wanted.size(); start += width) {
         auto block = rows.row(row).segment(start, width);
-        lower.transpose().solveInPlace<Eigen::OnTheRight>(block);
+        upper_of(start).solveInPlace<Eigen::OnTheRight>(block);
       }
       limits(row++) = (1 - margin) * std::max(0.0, tangent.bound - tangent.row.dot(anchor));
     }

@@ -9,11 +9,11 @@
 namespace lifeguard {
 
 /// The safe policy nearest to a wanted one in the metric of a round's loss:
-///   min (α' - α)ᵀ (I ⊗ G) (α' - α)  over  A α' ≤ b, ‖b - A α'‖ ≤ c_max.
+///   min (α' - α)ᵀ G (α' - α)  over  A α' ≤ b, ‖b - A α'‖ ≤ c_max.
 /// A step -G⁻¹g that is cut by constraints must be cut in the metric G that made it. Then it stands
 /// still only where the cost cannot fall inside the set (g = -Aᵀλ, λ ≥ 0); cut in another metric it
 /// stands still elsewhere, at G⁻¹g = -Aᵀλ for the Euclidean one. With G = C Cᵀ and y = Cᵀ(α' - ᾱ)
-/// the program is the S-step's.
+/// the program is the S-step's. G has a block for each action (action_blocks.hpp).
 ///
 /// A workspace: no allocation once it has seen the largest size.
 class MetricProjection {
