@@ -5,6 +5,9 @@
 // it is seen under which name.
 NB_MODULE(_core, module) {
   using namespace lifeguard::python;  // NOLINT(google-build-using-namespace)
+  // Registered systems stay known to the end of the process, and with them the objects of Python's
+  // that some of them are.
+  nanobind::set_leak_warnings(false);
   module.doc() = "Safe lifelong policy search: the C++ core";
   module.attr("version") = lifeguard::kVersion;
   bind_errors(module);

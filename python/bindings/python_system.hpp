@@ -13,7 +13,7 @@ namespace lifeguard::python {
 std::shared_ptr<nb::object> kept(nb::object object);
 
 /// A user's own system, written in Python: an object whose methods take batches, one trajectory in
-/// each row. python/lifeguard/systems.py describes what it has. Its methods are called with the
+/// each row. python/lifeguard/own_system.py describes what it has. Its methods are called with the
 /// interpreter's lock, which whoever simulates must not hold where it waits for other threads.
 class PythonSystem final : public CustomSystem {
  public:

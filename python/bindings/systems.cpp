@@ -134,7 +134,7 @@ void bind_systems(nb::module_& module) {
       "A machine with its parameters: a built-in one, or a user's own.\n\n"
       "System(\"cart-pole\", pole_mass_kilograms=0.2) is a registered one with some\n"
       "of its parameters changed; System(object) is one that is written in Python, see\n"
-      "lifeguard.systems.OwnSystem.")
+      "lifeguard.OwnSystem.")
       .def(
           "__init__",
           [](System* self, const std::string& name, const nb::kwargs& parameters) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -75,7 +76,7 @@ nb::object final_features(const Trajectories& batch) {
 }
 
 Trajectories made(int count, int steps, int features, int actions) {
-  require(count >= 0, "count", count, "must be at least 0");
+  require(count > 0, "count", count, "must be at least 1");
   require(steps > 0, "steps", steps, "must be at least 1");
   require(features > 0, "features", features, "must be at least 1");
   require(actions > 0, "actions", actions, "must be at least 1");
@@ -84,7 +85,7 @@ Trajectories made(int count, int steps, int features, int actions) {
 
 /// A batch from arrays; see the docstring.
 Trajectories from_arrays(const Numbers3& features, const Numbers3& actions, const Numbers2& costs,
-                         const std::optional<Counts1>& lengths,
+                         const std::optional<Numbers1>& lengths,
                          const std::optional<std::vector<std::string>>& given_ends,
                          double failure_cost, const std::optional<Numbers2>& finals) {
   const auto count = static_cast<int>(features.shape(0));
@@ -113,9 +114,9 @@ Trajectories from_arrays(const Numbers3& features, const Numbers3& actions, cons
   }
   std::vector<double> after(size(batch.features()));
   for (int i = 0; i < count; ++i) {
-    const std::int64_t length = lengths ? (*lengths)(size(i)) : steps;
-    require(length >= 0 && length <= steps, indexed("lengths", i), static_cast<double>(length),
-            fmt::format("must be at least 0 and at most {}", steps));
+    const double length = lengths ? (*lengths)(size(i)) : steps;
+    require(length >= 0 && length <= steps && length == std::floor(length), indexed("lengths", i),
+            length, fmt::format("must be a whole number from 0 to {}", steps));
     const std::string end = given_ends       ? (*given_ends)[size(i)]
                             : length < steps ? "failed"
                                              : "finished";

@@ -70,6 +70,7 @@ from ._core import compare_json as _compare_json
 from ._core import play_json as _play_json
 from ._core import project_json as _project_json
 from .errors import DamagedRunFile, InvalidInput, NotARunFile, RunFileBusy, RunFileError, RunFileExists
+from .own_system import OwnSystem
 from .runs import Run, open_run, report
 
 

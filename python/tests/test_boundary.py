@@ -117,10 +117,8 @@ def test_wrong_shapes_are_refused():
 def test_empty_arrays():
     policy = lg.Policy(np.ones((2, 3)), 0.1)
     assert policy.mean(np.zeros((0, 3))).shape == (0, 2)
-    empty = lg.Trajectories.from_arrays(np.zeros((0, 3, 2)), np.zeros((0, 3, 1)), np.zeros((0, 3)))
-    assert empty.features.shape == (0, 3, 2) and len(empty) == 0
-    with pytest.raises(lg.InvalidInput):
-        empty.validate()
+    with pytest.raises(lg.InvalidInput, match="count"):
+        lg.Trajectories.from_arrays(np.zeros((0, 3, 2)), np.zeros((0, 3, 1)), np.zeros((0, 3)))
     for size in [(0, 3), (3, 0)]:
         with pytest.raises(lg.InvalidInput):
             lg.Policy(np.zeros(size), 0.1)
@@ -172,4 +170,4 @@ def test_one_step_is_that_of_the_rollout(cart):
             x, u = batch.features[i, m], batch.actions[i, m]
             np.testing.assert_array_equal(cart.step(x, u), batch.features[i, m + 1])
             limited = np.clip(u, *(cart.settings[k] for k in ("action_low", "action_high")))
-            assert cart.cost(x, limited) == batch.costs[i, m]
+            assert cart.cost(x, limited) == pytest.approx(batch.costs[i, m], rel=1e-15)

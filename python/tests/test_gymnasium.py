@@ -144,10 +144,24 @@ def test_an_environment_is_the_task_step_by_step(cart):
         expected, cost = env.task.step(env.state, [action]), env.task.cost(env.state, limited)
         observation, reward, terminated, truncated, _ = env.step([action])
         np.testing.assert_array_equal(observation, expected)
-        assert reward == -cost
+        assert reward == pytest.approx(-cost, rel=1e-15)
         assert terminated == env.task.failed(expected)
         if terminated:
             break
+
+
+@pytest.mark.parametrize("name", list(lgym.SYSTEMS.values()))
+def test_environments_compute_the_bits_of_rollouts(name):
+    task = lg.Task(name, lg.System(name))
+    batch = lg.rollout(task, lg.Policy(0.5 * task.lqr_gains(), task.sigma), trajectories=3, steps=40)
+    env = lgym.TaskEnv(task, steps=0)
+    for i in range(3):
+        observation, _ = env.reset(options={"state": batch.features[i, 0] + task.settings["goal"]})
+        for m in range(batch.lengths[i]):
+            np.testing.assert_array_equal(observation, batch.features[i, m])
+            observation, reward, terminated, _, _ = env.step(batch.actions[i, m])
+            assert -reward == batch.costs[i, m]
+            assert terminated == (m + 1 == batch.lengths[i] < 40)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lifeguard as lg
-from lifeguard.systems import OwnSystem
+from lifeguard import OwnSystem
 
 
 class Pendulum(OwnSystem):
@@ -43,7 +43,7 @@ def test_rollouts_are_what_the_methods_say():
     start = batch.features[:, 0]
     assert np.all(np.abs(start) <= 0.2) and start.std() > 0.05
     fallen = lg.rollout(task, lg.Policy(np.zeros((1, 2)), 0.5), steps=150)
-    assert fallen.failed == fallen.count and np.all(fallen.costs[:, -1] == 5)
+    assert fallen.failed > 40 and np.all((fallen.costs[:, -1] == 5) == (fallen.lengths < 150))
 
 
 def test_it_learns_and_is_pickled():
