@@ -1,0 +1,286 @@
+#include "lifeguard/safety/sets/closed_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/common.hpp"
+#include "bindings/ranges.hpp"
+#include "bindings/text_state.hpp"
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/core/stop.hpp"
+#include "lifeguard/runs/closed_loop_task.hpp"
+#include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/safety/sets/saved_closed_loop.hpp"
+#include "lifeguard/systems/plant_inclusion.hpp"
+
+namespace lifeguard::python {
+namespace {
+
+using Corners = std::vector<std::tuple<std::string, Eigen::MatrixXd, Eigen::MatrixXd>>;
+using Named = std::vector<std::pair<std::string, Eigen::MatrixXd>>;
+
+std::vector<UncertainPlant::Corner> corners_of(const Corners& corners) {
+  std::vector<UncertainPlant::Corner> result;
+  for (const auto& [name, a, b] : corners) result.push_back({name, a, b});
+  return result;
+}
+
+PlantStatement statement_of(const std::string& statement) {
+  require(statement == "linear" || statement == "nonlinear", "statement", statement,
+          "must be \"linear\" or \"nonlinear\"");
+  return statement == "linear" ? PlantStatement::linear : PlantStatement::nonlinear;
+}
+
+const char* text_of(PlantStatement statement) {
+  return statement == PlantStatement::linear ? "linear" : "nonlinear";
+}
+
+UncertainPlant plant_with(const Corners& corners, const Eigen::VectorXd& state_limits,
+                          const Eigen::VectorXd& action_limits) {
+  UncertainPlant plant;
+  plant.corners = corners_of(corners);
+  plant.state_limits = state_limits;
+  plant.action_directions = Eigen::MatrixXd::Identity(action_limits.size(), action_limits.size());
+  plant.action_limits = action_limits;
+  for (Eigen::Index a = 0; a < action_limits.size(); ++a) {
+    plant.action_limit_names.push_back(fmt::format("action {}", a + 1));
+  }
+  plant = plant.with_sizes();
+  plant.validate();
+  return plant;
+}
+
+InclusionSettings inclusion_settings(const Task& task, const std::string& statement,
+                                     const Ranges& ranges,
+                                     const std::map<std::string, double>& tolerances,
+                                     const std::optional<Eigen::VectorXd>& state_limits,
+                                     const std::optional<Eigen::VectorXd>& action_limits) {
+  InclusionSettings settings;
+  settings.statement = statement_of(statement);
+  settings.ranges = to_ranges(ranges);
+  for (const auto& [name, share] : tolerances) {
+    const std::vector<std::string> one = {name};
+    for (ParameterRange& range : tolerance(task, one, share)) {
+      settings.ranges.push_back(std::move(range));
+    }
+  }
+  if (state_limits) settings.state_limits = *state_limits;
+  if (action_limits) settings.action_limits = *action_limits;
+  return settings;
+}
+
+ClosedLoopSettings loop_settings(double decay, const Eigen::VectorXd& start_low,
+                                 const Eigen::VectorXd& start_high, double least_start_share,
+                                 const std::optional<Eigen::VectorXd>& noise_limits,
+                                 const Named& required,
+                                 const std::optional<Eigen::MatrixXd>& anchor) {
+  ClosedLoopSettings settings;
+  settings.decay = decay;
+  settings.start_low = start_low;
+  settings.start_high = start_high;
+  settings.least_start_share = least_start_share;
+  if (noise_limits) settings.noise_limits = *noise_limits;
+  for (const auto& [name, gains] : required) settings.required_gains.push_back({name, gains});
+  settings.anchor = anchor;
+  return settings;
+}
+
+/// The closed loop, or an InvalidInput that says what stands in the way.
+std::shared_ptr<ClosedLoop> made(const UncertainPlant& plant, const ClosedLoopSettings& settings,
+                                 double seconds) {
+  ClosedLoopResult result;
+  {
+    const nb::gil_scoped_release release;
+    result = make_closed_loop(plant, settings, Deadline::after(seconds));
+  }
+  require(result.status == ClosedLoopStatus::found, "closed_loop", to_string(result.status),
+          result.message);
+  return std::make_shared<ClosedLoop>(std::move(*result.closed_loop));
+}
+
+std::shared_ptr<ClosedLoop> made_for_task(
+    const Task& task, const Corners& corners, const std::string& statement, const Ranges& ranges,
+    const std::map<std::string, double>& tolerances, const std::string& room, double decay,
+    const std::optional<Eigen::VectorXd>& start_low,
+    const std::optional<Eigen::VectorXd>& start_high, double least_start_share,
+    const std::optional<Eigen::VectorXd>& state_limits,
+    const std::optional<Eigen::VectorXd>& action_limits,
+    const std::optional<Eigen::VectorXd>& noise_limits, const Named& required,
+    const std::optional<Eigen::MatrixXd>& anchor) {
+  ClosedLoopTask asked;
+  asked.machine = task;
+  asked.inclusion = inclusion_settings(task, corners.empty() ? statement : "linear", ranges,
+                                       tolerances, state_limits, action_limits);
+  asked.corners = corners_of(corners);
+  require(room == "none" || room == "nominal" || room == "corners", "room", room,
+          "must be \"none\", \"nominal\" or \"corners\"");
+  asked.room = room == "none"      ? ClosedLoopRoom::none
+               : room == "nominal" ? ClosedLoopRoom::nominal
+                                   : ClosedLoopRoom::corners;
+  const Eigen::VectorXd low =
+      start_low ? *start_low : Eigen::VectorXd(task.settings.start_low - task.settings.goal);
+  const Eigen::VectorXd high =
+      start_high ? *start_high : Eigen::VectorXd(task.settings.start_high - task.settings.goal);
+  asked.settings =
+      loop_settings(decay, low, high, least_start_share, noise_limits, required, anchor);
+  std::shared_ptr<const ClosedLoop> found;
+  {
+    const nb::gil_scoped_release release;
+    found = solve_closed_loop(asked);
+  }
+  return std::make_shared<ClosedLoop>(*found);
+}
+
+std::vector<std::string> findings(const ClosedLoop& closed_loop) {
+  std::vector<std::string> messages;
+  const nb::gil_scoped_release release;
+  for (const ClosedLoopFinding& finding : check_closed_loop(closed_loop)) {
+    messages.push_back(finding.message);
+  }
+  return messages;
+}
+
+Corners corners_to_tuples(const UncertainPlant& plant) {
+  Corners result;
+  for (const UncertainPlant::Corner& corner : plant.corners) {
+    result.emplace_back(corner.name, corner.a, corner.b);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_closed_loops(nb::module_& module) {
+  nb::class_<UncertainPlant>(
+      module, "UncertainPlant",
+      "All that a machine may do in one step, in deviations from its goal and\n"
+      "from the action that holds it there: mixtures of the linear models\n"
+      "`corners`, a list of (name, A, B), while states and actions stay within\n"
+      "their limits (infinity: none).")
+      .def(
+          "__init__",
+          [](UncertainPlant* self, const Corners& corners, const Eigen::VectorXd& state_limits,
+             const Eigen::VectorXd& action_limits) {
+            new (self) UncertainPlant(plant_with(corners, state_limits, action_limits));
+          },
+          "corners"_a, "state_limits"_a, "action_limits"_a)
+      .def_prop_ro("corners", &corners_to_tuples)
+      .def_prop_ro("states", &UncertainPlant::states)
+      .def_prop_ro("actions", &UncertainPlant::actions)
+      .def_prop_ro("channels", &UncertainPlant::channels)
+      .def_prop_ro("state_limits",
+                   [](const UncertainPlant& p) { return Eigen::VectorXd(p.state_limits); })
+      .def_prop_ro("action_limits",
+                   [](const UncertainPlant& p) { return Eigen::VectorXd(p.action_limits); })
+      .def_prop_ro("statement", [](const UncertainPlant& p) { return text_of(p.statement); })
+      .def(nb::self == nb::self)
+      .def("__repr__", [](const UncertainPlant& p) {
+        return fmt::format("<UncertainPlant: {} corners, {} states, {} actions, {}>",
+                           p.corners.size(), p.states(), p.actions(), text_of(p.statement));
+      });
+
+  module.def(
+      "inclusion",
+      [](const Task& task, const Ranges& ranges, const std::map<std::string, double>& tolerances,
+         const std::string& statement, const std::optional<Eigen::VectorXd>& state_limits,
+         const std::optional<Eigen::VectorXd>& action_limits) {
+        return inclusion(task, inclusion_settings(task, statement, ranges, tolerances, state_limits,
+                                                  action_limits));
+      },
+      "task"_a, "ranges"_a = Ranges{}, "tolerances"_a = std::map<std::string, double>{},
+      "statement"_a = "nonlinear", "state_limits"_a = nb::none(), "action_limits"_a = nb::none(),
+      "The linear inclusion of a built-in system: inside the limits, whatever one step of "
+      "task.step() does is one of the plant's steps. `tolerances` are shares by parameter.");
+  module.def(
+      "linearised_plant",
+      [](const Task& task, const Ranges& ranges, const std::map<std::string, double>& tolerances,
+         const std::optional<Eigen::VectorXd>& state_limits,
+         const std::optional<Eigen::VectorXd>& action_limits) {
+        return linearised_plant(task, inclusion_settings(task, "linear", ranges, tolerances,
+                                                         state_limits, action_limits));
+      },
+      "task"_a, "ranges"_a = Ranges{}, "tolerances"_a = std::map<std::string, double>{},
+      "state_limits"_a = nb::none(), "action_limits"_a = nb::none(),
+      "The linearisations of any task at its goal, one for each corner of the box of parameter "
+      "ranges; nothing is proven of the nonlinear machine.");
+
+  nb::class_<ClosedLoop>(
+      module, "ClosedLoop",
+      "A set of gains for a machine, as numbers that prove it. With E = {x : x'Px\n"
+      "<= 1}, for every plant of the inclusion and all gains that obey the\n"
+      "inequalities, whatever noise within its limits is added to the actions:\n"
+      "from E the state never leaves E, E lies within the state limits, no action\n"
+      "limit is passed, and without noise the norm of P shrinks by `decay` a step.")
+      .def_prop_ro("plant", [](const ClosedLoop& c) { return c.plant; })
+      .def_ro("decay", &ClosedLoop::decay)
+      .def_prop_ro("p", [](const ClosedLoop& c) { return Eigen::MatrixXd(c.p); })
+      .def_prop_ro("start_low", [](const ClosedLoop& c) { return Eigen::VectorXd(c.start_low); })
+      .def_prop_ro("start_high", [](const ClosedLoop& c) { return Eigen::VectorXd(c.start_high); })
+      .def_ro("start_share", &ClosedLoop::start_share)
+      .def_prop_ro("noise_limits",
+                   [](const ClosedLoop& c) { return Eigen::VectorXd(c.noise_limits); })
+      .def_prop_ro(
+          "anchor", [](const ClosedLoop& c) { return Eigen::MatrixXd(c.anchor); },
+          "Gains strictly inside, actions x states.")
+      .def_prop_ro("inequalities", &ClosedLoop::inequalities)
+      .def("guarantees", &ClosedLoop::guarantees, "deviation"_a,
+           "Whether a deviation from the goal lies in E, never by rounding alone.")
+      .def("largest_ratio", &ClosedLoop::largest_ratio, "gains"_a,
+           "The gains are inside if it is at most 1, and 1 less it is the room.")
+      .def("safe_set", &closed_loop_set,
+           "The gains that keep the machine in its guaranteed region.")
+      .def("findings", &findings,
+           "Proves in rational arithmetic, without any rounding, all that the set claims; empty: "
+           "all "
+           "of it holds.")
+      .def(nb::self == nb::self)
+      .def("__getstate__",
+           [](const ClosedLoop& c) {
+             return written_state([&](StateWriter& writer) { write_closed_loop(writer, c); });
+           })
+      .def("__setstate__",
+           [](ClosedLoop& self, const std::string& state) {
+             new (&self) ClosedLoop(
+                 read_state(state, [](StateReader& reader) { return read_closed_loop(reader); }));
+           })
+      .def("__repr__", [](const ClosedLoop& c) {
+        return fmt::format("<ClosedLoop: {} inequalities, decay {}, {:.0f} % of the start box>",
+                           c.inequalities().size(), c.decay, 100 * c.start_share);
+      });
+
+  module.def(
+      "make_closed_loop",
+      [](const UncertainPlant& plant, double decay, const Eigen::VectorXd& start_low,
+         const Eigen::VectorXd& start_high, double least_start_share,
+         const std::optional<Eigen::VectorXd>& noise_limits, const Named& required,
+         const std::optional<Eigen::MatrixXd>& anchor, double seconds) {
+        return made(plant,
+                    loop_settings(decay, start_low, start_high, least_start_share, noise_limits,
+                                  required, anchor),
+                    seconds);
+      },
+      "plant"_a, nb::kw_only(), "decay"_a = 0.99, "start_low"_a, "start_high"_a,
+      "least_start_share"_a = 1.0, "noise_limits"_a = nb::none(), "required_gains"_a = Named{},
+      "anchor"_a = nb::none(), "seconds"_a = kInfinity,
+      "Chooses P by semi-definite programs such that all required gains lie inside with as much "
+      "room "
+      "as there is, then verifies it. Raises InvalidInput that says what would be feasible.");
+  module.def(
+      "closed_loop_for", &made_for_task, "task"_a, nb::kw_only(), "corners"_a = Corners{},
+      "statement"_a = "nonlinear", "ranges"_a = Ranges{},
+      "tolerances"_a = std::map<std::string, double>{}, "room"_a = "corners", "decay"_a = 0.99,
+      "start_low"_a = nb::none(), "start_high"_a = nb::none(), "least_start_share"_a = 1.0,
+      "state_limits"_a = nb::none(), "action_limits"_a = nb::none(), "noise_limits"_a = nb::none(),
+      "required_gains"_a = Named{}, "anchor"_a = nb::none(),
+      "The closed-loop set of a task as a configuration asks for it. `corners`, a list of "
+      "(name, A, B), take the place of a built-in system's inclusion: for a user's own system.");
+}
+
+}  // namespace lifeguard::python

@@ -1,0 +1,382 @@
+#include "lifeguard/lifelong/learner.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/common.hpp"
+#include "bindings/keywords.hpp"
+#include "bindings/sigma.hpp"
+#include "lifeguard/core/check.hpp"
+#include "lifeguard/lifelong/method.hpp"
+#include "lifeguard/runs/run_rows.hpp"
+
+namespace lifeguard::python {
+namespace {
+
+/// A learner that several threads of Python may ask: a call that lets other threads run meanwhile
+/// holds its lock, taken after the interpreter's is given up, so that neither waits for the other.
+class SharedHandle {
+ public:
+  explicit SharedHandle(std::unique_ptr<PolicyLearner> learner, std::string method)
+      : learner_(std::move(learner)), method_(std::move(method)) {}
+
+  /// Calls use(learner) alone.
+  template <class Use>
+  auto with(const Use& use) const {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(*mutex_);
+    return use(*learner_);
+  }
+  /// The same of the lifelong learner.
+  template <class Use>
+  auto with_lifelong(const Use& use) const {
+    auto* lifelong = dynamic_cast<Learner*>(learner_.get());
+    require(lifelong != nullptr, "learner", method_, "must be the method \"learner\" for this");
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(*mutex_);
+    return use(*lifelong);
+  }
+  const std::string& method() const { return method_; }
+  bool lifelong() const { return dynamic_cast<Learner*>(learner_.get()) != nullptr; }
+
+ private:
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::unique_ptr<PolicyLearner> learner_;
+  std::string method_;
+};
+
+/// The table of a method's own settings.
+std::string table_of_method(std::string method) {
+  for (char& c : method) c = c == '-' ? '_' : c;
+  return method;
+}
+
+SharedHandle made(int features, int actions, const std::string& method,
+                  const nb::kwargs& keywords) {
+  Methods methods;
+  std::unique_ptr<PolicyLearner> learner;
+  visit_method(methods, method, [&](auto& settings) {
+    KeywordReader reader(nb::borrow<nb::dict>(keywords), table_of_method(method));
+    settings.round.visit_base_learner(reader);
+    settings.visit(reader);
+    reader.refuse_unknown();
+    settings.validate(features * actions);
+    learner = settings.make(features, actions);
+  });
+  return SharedHandle(std::move(learner), method);
+}
+
+std::string settings_text(const std::string& method) {
+  Methods methods;
+  std::string text;
+  visit_method(methods, method, [&](auto& settings) {
+    SettingsToDict description;
+    settings.visit(description);
+    settings.round.visit_base_learner(description);
+    text = description.description();
+  });
+  return text;
+}
+
+nb::dict default_settings_of(const std::string& method) {
+  Methods methods;
+  nb::dict tables;
+  visit_method(methods, method, [&](auto& settings) {
+    SettingsToDict description;
+    settings.visit(description);
+    settings.round.visit_base_learner(description);
+    tables = description.tables();
+  });
+  return tables;
+}
+
+/// What happened in a round, without what belongs to the learner.
+nb::dict record_to_dict(const RoundRecord& record, const std::string& task,
+                        const std::string& worst_row) {
+  nb::dict given;
+  given["status"] = to_string(record.status);
+  given["task"] = task;
+  given["round"] = record.round;
+  given["visit"] = record.visit;
+  given["mean_cost"] = record.mean_cost;
+  given["loss_before"] = record.loss_before;
+  given["loss_after"] = record.loss_after;
+  given["step_kl"] = record.step_kl;
+  given["noise_share"] = record.noise_share;
+  given["message"] = record.trajectories.message();
+  const SafeguardRecord& guard = record.safeguard;
+  given["projection"] = to_string(guard.status);
+  given["worst_margin"] = guard.worst_margin;
+  given["worst_task"] = guard.worst_task;
+  given["worst_row"] = worst_row;
+  given["projection_seconds"] = guard.seconds;
+  return given;
+}
+
+template <class Source>
+nb::dict observe(const SharedHandle& handle, const std::string& id, const Source& source,
+                 const GaussianPolicy* played) {
+  RoundRecord record;
+  std::string worst_row;  // the record points into the learner
+  handle.with([&](PolicyLearner& learner) {
+    if constexpr (std::is_same_v<Source, Trajectories>) {
+      record =
+          played == nullptr ? learner.observe(id, source) : learner.observe(id, source, *played);
+    } else {
+      record = learner.observe(id, source);
+    }
+    worst_row = record.safeguard.worst_row;
+    record.task = {};
+    record.safeguard.worst_row = {};
+  });
+  return record_to_dict(record, id, worst_row);
+}
+
+std::string saved(const SharedHandle& handle) {
+  return handle.with_lifelong([](Learner& learner) {
+    std::ostringstream out;
+    learner.save(out);
+    return out.str();
+  });
+}
+
+SharedHandle loaded(const std::string& text) {
+  std::istringstream in(text);
+  return SharedHandle(std::make_unique<Learner>(Learner::load(in)),
+                      std::string(LearnerSettings::kMethod));
+}
+
+Eigen::VectorXd anchor_of(const Eigen::MatrixXd& gains, int parameters) {
+  require_size("anchor", gains.size(), parameters);
+  return parameters_from_gains(gains);
+}
+
+/// α as a vector, or K.
+using Anchor = std::variant<Eigen::VectorXd, Eigen::MatrixXd>;
+
+Eigen::VectorXd to_parameters(const Anchor& anchor) {
+  if (const auto* vector = std::get_if<Eigen::VectorXd>(&anchor)) return *vector;
+  const auto& gains = std::get<Eigen::MatrixXd>(anchor);
+  return anchor_of(gains, static_cast<int>(gains.size()));
+}
+
+void add_task(const SharedHandle& handle, const std::string& id, const std::optional<SafeSet>& set,
+              const Sigma& sigma, const std::optional<Anchor>& anchor) {
+  std::optional<Eigen::VectorXd> parameters;
+  if (anchor) parameters = to_parameters(*anchor);
+  if (set) {
+    handle.with_lifelong([&](Learner& learner) { learner.add_task(id, *set, sigma, parameters); });
+    return;
+  }
+  handle.with([&](PolicyLearner& learner) {
+    const Eigen::VectorXd origin = Eigen::VectorXd::Zero(learner.parameters());
+    learner.add_task(id, parameters ? *parameters : origin, sigma);
+  });
+}
+
+}  // namespace
+
+void bind_learners(nb::module_& module) {
+  module.def(
+      "methods",
+      [] {
+        std::vector<std::string> names;
+        for (const std::string_view name : method_names()) names.emplace_back(name);
+        return names;
+      },
+      "The names of all methods: \"learner\" is the safe lifelong learner, the others are "
+      "baselines.");
+  module.def("method_settings", &default_settings_of, "method"_a = "learner",
+             "The settings of a method and their defaults: {table: {name: value}}.");
+  module.def("method_settings_text", &settings_text, "method"_a = "learner",
+             "The settings of a method with defaults, rules, units and meanings, as text.");
+
+  // Docstrings live as long as the program.
+  static const std::string learner_doc =
+      "Learns policies for many tasks from their rollouts, and proves each policy safe before it "
+      "is\n"
+      "handed out: ask policy(), play it, tell observe(). All tasks have the same features and\n"
+      "actions. A call that raises leaves the learner exactly as it was.\n\n"
+      "Learner(features, actions, method=\"learner\", **settings). Settings of the method's own "
+      "table\n"
+      "are keyword arguments, those of other tables are dictionaries: projection={\"p\": 0.1},\n"
+      "base_learner={\"discount\": 0.99}. The settings of \"learner\":\n" +
+      settings_text("learner");
+  nb::class_<SharedHandle>(module, "Learner", learner_doc.c_str())
+      .def(
+          "__init__",
+          [](SharedHandle* self, int features, int actions, const std::string& method,
+             const nb::kwargs& settings) {
+            new (self) SharedHandle(made(features, actions, method, settings));
+          },
+          "features"_a, "actions"_a, "method"_a = "learner", "settings"_a)
+      .def_prop_ro("method", [](const SharedHandle& h) { return h.method(); })
+      .def_prop_ro("features",
+                   [](const SharedHandle& h) {
+                     return h.with([](PolicyLearner& l) { return l.features(); });
+                   })
+      .def_prop_ro("actions",
+                   [](const SharedHandle& h) {
+                     return h.with([](PolicyLearner& l) { return l.actions(); });
+                   })
+      .def_prop_ro(
+          "tasks",
+          [](const SharedHandle& h) { return h.with([](PolicyLearner& l) { return l.tasks(); }); },
+          "How many tasks are known.")
+      .def_prop_ro(
+          "rounds",
+          [](const SharedHandle& h) { return h.with([](PolicyLearner& l) { return l.rounds(); }); },
+          "How many rounds were learnt from.")
+      .def_prop_ro(
+          "settings",
+          [](const SharedHandle& h) {
+            LearnerSettings settings = h.with_lifelong([](Learner& l) { return l.settings(); });
+            SettingsToDict description;
+            settings.visit(description);
+            settings.round.visit_base_learner(description);
+            return description.tables();
+          },
+          "{table: {name: value}}")
+      .def(
+          "visits",
+          [](const SharedHandle& h, const std::string& id) {
+            return h.with([&](PolicyLearner& l) { return l.visits(id); });
+          },
+          "task"_a, "How often this task was observed.")
+      .def(
+          "__contains__",
+          [](const SharedHandle& h, const std::string& id) {
+            return h.with([&](PolicyLearner& l) { return l.knows(id); });
+          },
+          "task"_a)
+      .def("add_task", &add_task, "task"_a, "safe_set"_a = nb::none(), nb::kw_only(), "sigma"_a,
+           "anchor"_a = nb::none(),
+           "A new task whose every policy, the first one included, must lie in `safe_set`; without "
+           "one there are no constraints. `anchor` (K, or its rows in one vector) is a policy that "
+           "may be played at once and must be strictly safe; without one it is the origin if that "
+           "is "
+           "safe, else the centre of the set. `sigma` is the exploration noise. A set without "
+           "strictly safe policies raises InvalidInput that names the rows that contradict.")
+      .def(
+          "set_safe_set",
+          [](const SharedHandle& h, const std::string& id, const SafeSet& set,
+             const std::optional<Anchor>& anchor) {
+            std::optional<Eigen::VectorXd> parameters;
+            if (anchor) parameters = to_parameters(*anchor);
+            h.with_lifelong([&](Learner& l) { l.set_safe_set(id, set, parameters); });
+          },
+          "task"_a, "safe_set"_a, "anchor"_a = nb::none(),
+          "New constraints for a known task; the next policy already obeys.")
+      .def(
+          "set_sigma",
+          [](const SharedHandle& h, const std::string& id, const Sigma& sigma) {
+            h.with([&](PolicyLearner& l) { l.set_sigma(id, sigma); });
+          },
+          "task"_a, "sigma"_a, "Another exploration noise for a known task.")
+      .def(
+          "policy",
+          [](const SharedHandle& h, const std::string& id) {
+            return h.with([&](PolicyLearner& l) { return l.policy(id); });
+          },
+          "task"_a, "What to play next.")
+      .def(
+          "observe",
+          [](const SharedHandle& h, const std::string& id, const Trajectories& batch,
+             const std::optional<GaussianPolicy>& played) {
+            return observe(h, id, batch, played ? &*played : nullptr);
+          },
+          "task"_a, "batch"_a, "played"_a = nb::none())
+      .def(
+          "observe",
+          [](const SharedHandle& h, const std::string& id, const RoundLoss& loss) {
+            return observe(h, id, loss, nullptr);
+          },
+          "task"_a, "loss"_a,
+          "Learns from one round of a task: trajectories gathered with policy(task), or with a "
+          "policy `played` that was handed out earlier, or what another base learner made of them. "
+          "Returns what happened. Trajectories that cannot be learnt from raise InvalidInput.")
+      .def_prop_ro(
+          "last_loss",
+          [](const SharedHandle& h) {
+            return h.with([](PolicyLearner& l) { return RoundLoss(l.last_loss()); });
+          },
+          "What the last observe() of trajectories made of them.")
+      .def(
+          "certificate",
+          [](const SharedHandle& h) {
+            return h.with_lifelong([](Learner& l) { return l.certificate(); });
+          },
+          "What is proven of every task's policy now.")
+      .def_prop_ro(
+          "fallbacks",
+          [](const SharedHandle& h) {
+            return h.with([](PolicyLearner& l) { return l.fallbacks(); });
+          },
+          "How often the last look at a policy failed, so that its anchor left instead.")
+      .def_prop_ro(
+          "basis",
+          [](const SharedHandle& h) {
+            return h.with_lifelong([](Learner& l) { return Eigen::MatrixXd(l.knowledge().basis); });
+          },
+          "L, parameters x k.")
+      .def_prop_ro(
+          "coefficients",
+          [](const SharedHandle& h) {
+            return h.with_lifelong(
+                [](Learner& l) { return Eigen::MatrixXd(l.knowledge().coefficients); });
+          },
+          "S, k x tasks.")
+      .def_prop_ro(
+          "anchors",
+          [](const SharedHandle& h) {
+            return h.with_lifelong(
+                [](Learner& l) { return Eigen::MatrixXd(l.knowledge().anchors); });
+          },
+          "The policies that tasks began with, parameters x tasks.")
+      .def("dumps", &saved, "Everything, as text that loads() reads back to the same bits.")
+      .def_static("loads", &loaded, "text"_a,
+                  "What dumps() gave; anything else raises InvalidInput.")
+      .def(
+          "save",
+          [](const SharedHandle& h, const std::filesystem::path& path) {
+            const std::string text = saved(h);
+            std::ofstream out(path, std::ios::binary);
+            out << text;
+            out.close();
+            if (!out) {
+              throw nb::builtin_exception(nb::exception_type::runtime_error,
+                                          ("cannot write " + path.string()).c_str());
+            }
+          },
+          "path"_a, "Writes dumps() to a file.")
+      .def_static(
+          "load",
+          [](const std::filesystem::path& path) {
+            std::ifstream in(path, std::ios::binary);
+            require(static_cast<bool>(in), "path", path.string(),
+                    "must be a file that can be read");
+            std::ostringstream text;
+            text << in.rdbuf();
+            return loaded(text.str());
+          },
+          "path"_a, "A learner that save() wrote, to the same bits.")
+      .def("__getstate__", &saved)
+      .def("__setstate__", [](SharedHandle& self,
+                              const std::string& text) { new (&self) SharedHandle(loaded(text)); })
+      .def("__repr__", [](const SharedHandle& h) {
+        return h.with([&](PolicyLearner& l) {
+          return fmt::format("<Learner {}: {} tasks, {} rounds>", h.method(), l.tasks(),
+                             l.rounds());
+        });
+      });
+}
+
+}  // namespace lifeguard::python

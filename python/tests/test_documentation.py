@@ -1,0 +1,34 @@
+"""What the README and docs/python.md show runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import lifeguard as lg
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+def blocks(path):
+    return re.findall(r"^```python\n(.*?)^```", (TOP / path).read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def test_the_readme_shows_what_runs():
+    (block,) = blocks("README.md")
+    exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("first_words", ["import lifeguard as lg", "lg.Learner(", "from lifeguard"])
+def test_the_guide_shows_what_runs(first_words):
+    (block,) = [b for b in blocks("docs/python.md") if b.startswith(first_words)]
+    block = block.replace("Tank().register()", "'tank' in lg.systems() or Tank().register()")
+    exec(compile(block, "docs/python.md", "exec"), {"lg": lg})
+
+
+def test_every_public_name_has_a_docstring():
+    for name in lg.__all__:
+        value = getattr(lg, name)
+        if callable(value):
+            assert (value.__doc__ or "").strip(), name
+    assert "zeta" in lg.Learner.__doc__  # the settings, from the same description as TOML

@@ -1,0 +1,172 @@
+"""Run files: the same bits as the command's, frames, figures, reports, logs."""
+
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+
+import lifeguard as lg
+
+
+def rows_of(path):
+    """Every number that a run leaves behind but its times."""
+    with sqlite3.connect(path) as database:
+        names = [name for (name,) in database.execute("select name from sqlite_master where type = 'table'")]
+        wanted = [n for n in names if n not in ("timings", "checksums")]
+        return {name: database.execute(f"select * from {name}").fetchall() for name in wanted}
+
+
+@pytest.mark.parametrize("config", ["safe-cart-pole.toml", "safe-quadrotor.toml"])
+def test_runs_are_those_of_the_command_to_the_bit(tmp_path, configs, command, config):
+    settings = ["experiment.rounds=8", "experiment.tasks=3"]
+    subprocess.run(
+        [command, "run", configs / config, "--out", tmp_path / "command.run", "--quiet"]
+        + [part for setting in settings for part in ("--set", setting)],
+        check=True, capture_output=True,
+    )
+    lg.run(lg.load(configs / config, settings), tmp_path / "python.run")
+    ours, theirs = rows_of(tmp_path / "python.run"), rows_of(tmp_path / "command.run")
+    assert ours.keys() == theirs.keys() and len(ours["rounds"]) == 8
+    for table in ours:
+        assert ours[table] == theirs[table], table
+    # And each believes the other's file, played again to the bit.
+    assert lg.check_run(tmp_path / "command.run", replay=True)["findings"] == []
+    subprocess.run([command, "check", "--replay", tmp_path / "python.run"], check=True, capture_output=True)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, configs):
+    experiment = lg.load(configs / "safe-cart-pole.toml", experiment__rounds=8, experiment__tasks=3)
+    lg.run(experiment, tmp_path / "whole.run")
+    told = []
+    finished = lg.start_run(experiment, tmp_path / "parts.run", lambda r: told.append(r["round"]) or r["round"] < 3)
+    assert not finished and told == [1, 2, 3]
+    assert lg.resume_run(tmp_path / "parts.run")
+    assert rows_of(tmp_path / "whole.run")["rounds"] == rows_of(tmp_path / "parts.run")["rounds"]
+    with pytest.raises(lg.RunFileError):
+        lg.start_run(experiment, tmp_path / "whole.run")
+
+
+def test_an_exception_in_on_round_ends_the_run(tmp_path, configs):
+    experiment = lg.load(configs / "safe-cart-pole.toml", experiment__rounds=8)
+
+    def broken(_):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        lg.start_run(experiment, tmp_path / "a.run", broken)
+
+
+def test_frames(finished_run):
+    rounds = finished_run.rounds
+    assert list(rounds.index) == list(range(1, 13))
+    assert (rounds["worst_margin"] > 0).all() and (rounds["unsafe"] == 0).all()
+    assert set(rounds["task_name"]) == {task.name for task in finished_run.tasks}
+    assert rounds["learn_seconds"].sum() > 0
+    evaluations = finished_run.evaluations
+    assert evaluations.index[0] == 0 and evaluations.index[-1] == 12
+    costs = evaluations[[c for c in evaluations if c.startswith("cost ")]]
+    np.testing.assert_allclose(costs.mean(axis=1), evaluations["mean_cost"])
+    assert (finished_run.certificates["spectrum_holds"] == 1).all()
+    assert finished_run.certificate.valid
+    assert finished_run.summary["rounds"] == 12
+    assert finished_run.policies.shape == (3, 4)
+    for task, safe, alpha in zip(finished_run.tasks, finished_run.safe_sets, finished_run.policies):
+        assert safe.strictly_safe(alpha)
+        assert finished_run.policy(task.name).parameters.tolist() == alpha.tolist()
+    exported = finished_run.export_policy(0)
+    np.testing.assert_array_equal(np.array(exported["gains"]).ravel(), finished_run.policies[0])
+
+
+def test_what_is_no_run_file_says_so(tmp_path):
+    with pytest.raises(lg.NotARunFile):
+        lg.open_run(tmp_path / "nowhere.run")
+    (tmp_path / "text.run").write_text("no run")
+    with pytest.raises(lg.RunFileError):
+        lg.open_run(tmp_path / "text.run")
+
+
+def test_report_and_figures(finished_run, tmp_path):
+    page = finished_run.report(path=tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == page.html and "<iframe" in page._repr_html_()
+    figures = finished_run.figures()
+    assert figures and all(figure.svg.startswith("<svg") for figure in figures)
+    figures[0].save(tmp_path / "figure.svg")
+
+
+def test_matplotlib(finished_run):
+    import matplotlib
+
+    matplotlib.use("agg")
+    from lifeguard.figures import plot_costs
+
+    for what in ("cost", "margins", "regret", "spectrum"):
+        assert finished_run.plot(what).lines
+    drawn = finished_run.plot("cost").lines[-1]
+    np.testing.assert_array_equal(drawn.get_ydata(), finished_run.evaluations["mean_cost"])
+    assert plot_costs([finished_run]).lines
+    with pytest.raises(ValueError):
+        finished_run.plot("weather")
+
+
+def test_logs(finished_run, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from lifeguard.logs import follow
+
+    for path in finished_run.to_csv(tmp_path / "csv"):
+        assert path.read_text().startswith("round,")
+    finished_run.to_tensorboard(tmp_path / "events")
+    events = EventAccumulator(str(tmp_path / "events")).Reload()
+    scalars = events.Scalars("evaluation/mean cost")
+    assert [e.step for e in scalars] == list(finished_run.evaluations.index)
+    np.testing.assert_allclose([e.value for e in scalars], finished_run.evaluations["mean_cost"], rtol=1e-6)
+    told = []
+    follow(finished_run.path, lambda *entry: told.append(entry))
+    assert ("safety/falls", 12, float(finished_run.rounds["falls"].iloc[-1])) in told
+
+
+def test_comparisons_and_runs_without_a_file(configs):
+    experiment = lg.load(
+        configs / "box-mass.toml", experiment__rounds=5, experiment__tasks=2, experiment__seeds=2,
+        experiment__methods=["learner", "pg"],
+    )
+    summary = lg.play(experiment)
+    assert summary["rounds"] == 5
+    comparison = lg.compare(experiment)
+    assert "learner" in str(comparison)
+    with pytest.raises(lg.InvalidInput) as error:
+        lg.load(configs / "box-mass.toml", experiment__rounds=-1)
+    assert "rounds" in error.value.field
+    tasks = experiment.draw()
+    assert len(tasks) == 2
+    for task, safe, first in tasks:
+        assert safe.strictly_safe(first) and isinstance(task, lg.Task)
+
+
+def test_fleets_from_toml(tmp_path):
+    text = """
+        [experiment]
+        name = "carts"
+        trajectories = 10
+        steps = 50
+        [fleet]
+        system = "cart-pole"
+        [[machine]]
+        name = "alice"
+        [[machine]]
+        name = "bob"
+        [machine.parameters]
+        pole_mass_kilograms = 0.2
+        [safe_set.lqr_box]
+        reach = 1.5
+        from = 0.2
+    """
+    fleet = lg.parse(text)
+    assert [machine.name for machine in fleet.machines] == ["alice", "bob"]
+    run = lg.FleetRun(fleet, tmp_path / "fleet.run")
+    assert run.machines == ["alice", "bob"]
+    import json
+
+    policy = json.loads(run.policy_json("alice"))
+    assert np.array(policy["gains"]).shape == (1, 4)
