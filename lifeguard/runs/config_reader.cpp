@@ -224,7 +224,9 @@ std::string located_field(const toml::table& root, const std::string& source,
 /// Where what a machine says of a field stands: in its own table, in [fleet], or in what all share.
 /// The place that has most of the field is meant, and the machine's own before the others'.
 std::string located_for_machine(const toml::table& root, const std::string& source,
-                                std::size_t machine, const std::string& field) {
+                                std::size_t machine, std::string field) {
+  constexpr std::string_view kFamily = "family.";  // a machine's settings are its own
+  if (field.starts_with(kFamily)) field.erase(0, kFamily.size());
   constexpr std::string_view kTolerance = "safe_set.closed_loop.tolerance";
   const std::string own = fmt::format("machine[{}].", machine);
   std::vector<std::string> places = {own + field};

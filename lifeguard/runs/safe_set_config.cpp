@@ -125,7 +125,8 @@ class TableReader {
     try {
       read(reader);
     } catch (const InvalidInput& error) {
-      if (error.field().starts_with(path)) throw;
+      // What stands in this table, or in the one of the machine's settings.
+      if (error.field().starts_with(path) || error.field().starts_with("family.")) throw;
       throw InvalidInput(joined(path, error.field()), error.value(), error.rule());
     }
     reader.finish();

@@ -52,7 +52,8 @@ TEST(ClosedLoopConfig, SaysWhatIsWrong) {
   EXPECT_THAT(refusal({"safe_set.closed_loop.stetement=\"linear\""}), HasSubstr("stetement"));
   EXPECT_THAT(refusal({"safe_set.closed_loop.statement=\"wishful\""}),
               HasSubstr("must be one of nonlinear, linear"));
-  EXPECT_THAT(refusal({"family.settings.noise_limit=inf"}), HasSubstr("noise_limit"));
+  EXPECT_THAT(refusal({"family.settings.noise_limit=inf"}),
+              HasSubstr("--set: family.settings.noise_limit = inf"));
   EXPECT_THAT(refusal({"policy.bias=true"}), HasSubstr("needs a policy that sees the state alone"));
   EXPECT_THAT(refusal({"family.settings.integrator=\"runge_kutta_4\""}), HasSubstr("integrator"));
   EXPECT_THAT(refusal({"safe_set.closed_loop.settling_seconds=3"}), HasSubstr("given twice"));

@@ -123,6 +123,10 @@ TEST(FleetFiles, AMistakeIsNamedWhereItStands) {
       "[fleet]\nsystem = \"mass-spring\"\n[fleet.settings]\nsigma = 0.1\nnoise_limit = 0.2\n"
       "[fleet.tolerance]\nmass_kilograms = 2\n[safe_set.closed_loop]\ndecay = 0.999\n";
   const std::string machine = "[[machine]]\nname = \"a\"\n";
+  EXPECT_THAT(refusal("[fleet]\nsystem = \"mass-spring\"\n[fleet.settings]\nsigma = 0.1\n"
+                      "noise_limit = inf\n[safe_set.closed_loop]\ndecay = 0.999\n" +
+                      machine),
+              HasSubstr("fleet.toml:5: fleet.settings.noise_limit (a) = inf: must be finite"));
   EXPECT_THAT(refusal(head + machine),
               HasSubstr("fleet.toml:7: fleet.tolerance.mass_kilograms (a) = 2"));
   EXPECT_THAT(refusal(head + machine + "tolerance = { mass_kilograms = -1 }\n"),
