@@ -266,6 +266,22 @@ void bind_learners(nb::module_& module) {
            "safe, else the centre of the set. `sigma` is the exploration noise. A set without "
            "strictly safe policies raises InvalidInput that names the rows that contradict.")
       .def(
+          "add_tasks",
+          [](const SharedHandle& h,
+             const std::vector<std::tuple<std::string, SafeSet, Sigma, std::optional<Anchor>>>&
+                 given) {
+            std::vector<Learner::NewTask> tasks;
+            for (const auto& [id, set, sigma, anchor] : given) {
+              tasks.push_back({id, set, sigma, {}});
+              if (anchor) tasks.back().anchor = to_parameters(*anchor);
+            }
+            h.with_lifelong([&](Learner& l) { l.add_tasks(tasks); });
+          },
+          "tasks"_a,
+          "Many at once, (task, safe_set, sigma, anchor or None) each: all of them, or none if one "
+          "is "
+          "refused. Before the first round much faster than one by one.")
+      .def(
           "set_safe_set",
           [](const SharedHandle& h, const std::string& id, const SafeSet& set,
              const std::optional<Anchor>& anchor) {

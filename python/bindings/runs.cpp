@@ -304,6 +304,7 @@ void bind_runs(nb::module_& module) {
       .def(
           "__init__",
           [](FleetRun* self, const ExperimentConfig& fleet, const Path& run_file) {
+            // Closed-loop sets may take their time, and ask own systems.
             const nb::gil_scoped_release release;
             new (self) FleetRun(fleet, run_file);
           },
@@ -314,6 +315,7 @@ void bind_runs(nb::module_& module) {
       .def(
           "policy_json",
           [](FleetRun& f, const std::string& machine) {
+            const nb::gil_scoped_release release;
             return policy_to_json(f.policy(machine)).dump();
           },
           "machine"_a, "What the machine shall play next, proven and written down, as JSON.")
@@ -321,6 +323,7 @@ void bind_runs(nb::module_& module) {
           "observe_json",
           [](FleetRun& f, const std::string& machine, const std::string& recording,
              const std::string& format, const std::string& id) {
+            const nb::gil_scoped_release release;
             const Recording read = read_recording(recording, format_of(format), "recording");
             ObservationOrigin origin;
             origin.id = id;
@@ -328,7 +331,38 @@ void bind_runs(nb::module_& module) {
             return observed_to_json(f.observe(machine, read, origin), machine).dump();
           },
           "machine"_a, "recording"_a, "format"_a = "jsonl", "id"_a = "",
-          "One round, from the text of a trajectory file (docs/trajectories.md).");
+          "One round, from the text of a trajectory file; what became of it, as JSON.");
+
+  module.def(
+      "record",
+      [](const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
+         std::uint64_t seed, const Features& features, const std::string& machine,
+         const std::string& fingerprint, const std::string& format) {
+        RolloutSettings settings;
+        settings.trajectories = trajectories;
+        settings.steps = steps;
+        settings.seed = seed;
+        settings.features = features;
+        const RecordingFormat written = format_of(format);
+        const nb::gil_scoped_release release;
+        Recording recording = recorded(task, policy, settings);
+        recording.machine = machine;
+        recording.policy = fingerprint;
+        return recording_text(recording, written);
+      },
+      "task"_a, "policy"_a, "trajectories"_a = 50, "steps"_a = 150, "seed"_a = 0,
+      "features"_a = Features{}, "machine"_a = "", "fingerprint"_a = "", "format"_a = "jsonl",
+      "Simulates and records: the text of a trajectory file (docs/trajectories.md).");
+  module.def(
+      "read_recording",
+      [](const std::string& text, const Task& task, int steps, const Features& features,
+         const std::string& format) {
+        const RecordingFormat read = format_of(format);
+        const nb::gil_scoped_release release;
+        return to_trajectories(read_recording(text, read, "recording"), task, features, steps);
+      },
+      "text"_a, "task"_a, "steps"_a, "features"_a = Features{}, "format"_a = "jsonl",
+      "The batch that a learner of this task takes, from the text of a trajectory file.");
 }
 
 }  // namespace lifeguard::python

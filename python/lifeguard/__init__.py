@@ -56,6 +56,8 @@ from ._core import (
     method_settings,
     method_settings_text,
     methods,
+    read_recording,
+    record,
     register_system,
     resume_run,
     rollout,
@@ -135,5 +137,18 @@ def project(problem: dict, *, mode="exact", max_alternations=1000, objective_tol
             task[key] = np.array(task[key])
     return solution
 
+
+def _fleet_policy(self, machine: str) -> dict:
+    """What the machine shall play next, proven and written down before it leaves."""
+    return _json.loads(self.policy_json(machine))
+
+
+def _fleet_observe(self, machine: str, recording: str, format: str = "jsonl", id: str = "") -> dict:
+    """One round, from the text of a trajectory file (docs/trajectories.md); what became of it."""
+    return _json.loads(self.observe_json(machine, recording, format, id))
+
+
+FleetRun.policy = _fleet_policy
+FleetRun.observe = _fleet_observe
 
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -1,5 +1,7 @@
 """What the README and docs/python.md show runs."""
 
+import ast
+import importlib.resources
 import re
 from pathlib import Path
 
@@ -32,3 +34,12 @@ def test_every_public_name_has_a_docstring():
         if callable(value):
             assert (value.__doc__ or "").strip(), name
     assert "zeta" in lg.Learner.__doc__  # the settings, from the same description as TOML
+
+
+def test_types_are_described():
+    files = importlib.resources.files("lifeguard")
+    assert (files / "py.typed").is_file()
+    stub = ast.parse((files / "_core.pyi").read_text(encoding="utf-8"))
+    described = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    used = {node.name for node in ast.parse((files / "__init__.py").read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom) and node.module == "_core" for node in node.names}
+    assert used - described <= {"version"}

@@ -146,3 +146,14 @@ def test_projection_gives_safe_points():
     problem["tasks"][0]["b"] = "high"
     with pytest.raises(lg.InvalidInput):
         lg.project(problem)
+
+
+def test_many_tasks_at_once(cart, box):
+    one, many = lg.Learner(4, 1), lg.Learner(4, 1)
+    for i in range(5):
+        one.add_task(f"cart {i}", box, sigma=1.0)
+    many.add_tasks([(f"cart {i}", box, 1.0, None) for i in range(5)])
+    assert one.dumps() == many.dumps()
+    with pytest.raises(lg.InvalidInput):
+        many.add_tasks([("new", box, 1.0, None), ("cart 0", box, 1.0, None)])
+    assert many.tasks == 5

@@ -166,7 +166,14 @@ def test_fleets_from_toml(tmp_path):
     assert [machine.name for machine in fleet.machines] == ["alice", "bob"]
     run = lg.FleetRun(fleet, tmp_path / "fleet.run")
     assert run.machines == ["alice", "bob"]
-    import json
-
-    policy = json.loads(run.policy_json("alice"))
-    assert np.array(policy["gains"]).shape == (1, 4)
+    alice = fleet.machines[0]
+    issued = run.policy("alice")
+    policy = lg.Policy(issued["gains"], issued["sigma"])
+    text = lg.record(alice, policy, 10, 50, machine="alice", fingerprint=issued["policy"])
+    observed = run.observe("alice", text, id="first")
+    assert run.rounds_done == 1 and observed["round"] == 1
+    assert run.observe("alice", text, id="first")["repeated"]  # a retry counts once
+    assert run.rounds_done == 1
+    with pytest.raises(lg.InvalidInput):
+        run.policy("carol")
+    assert lg.read_recording(text, alice, 50) == lg.rollout(alice, policy, 10, 50)
