@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -50,8 +49,8 @@ nb::object mean_action(const GaussianPolicy& policy, const Numbers1& features) {
 nb::object with_noise(const GaussianPolicy& policy, const nb::object& mean,
                       const nb::object& generator, double noise_limit) {
   const nb::object noise = generator.attr("standard_normal")(mean.attr("shape"));
-  if (std::isinf(noise_limit)) return mean + noise * nb::cast(policy.sigma());
-  const nb::object scaled = noise * nb::cast(clipped_scale(policy.sigma(), noise_limit));
+  if (std::isinf(noise_limit)) return mean + noise * nb::cast(sigma_of(policy));
+  const nb::object scaled = noise * nb::cast(clipped_scale(sigma_of(policy), noise_limit));
   return mean + scaled.attr("clip")(-noise_limit, noise_limit);
 }
 
@@ -95,7 +94,7 @@ void bind_policies(nb::module_& module) {
       .def_prop_ro(
           "gains", [](const GaussianPolicy& self) { return Eigen::MatrixXd(self.gains()); },
           "K, actions x features; a copy.")
-      .def_prop_ro("sigma", [](const GaussianPolicy& self) { return Sigma(self.sigma()); })
+      .def_prop_ro("sigma", [](const GaussianPolicy& self) { return sigma_of(self); })
       .def_prop_ro("parameters", &GaussianPolicy::parameters, "The rows of K in one vector.")
       .def_prop_ro("actions", &GaussianPolicy::actions)
       .def_prop_ro("features", &GaussianPolicy::features)
@@ -125,11 +124,11 @@ void bind_policies(nb::module_& module) {
              if (!nb::isinstance<GaussianPolicy>(other)) return false;
              const auto& b = nb::cast<const GaussianPolicy&>(other);
              return a.gains().rows() == b.gains().rows() && a.gains().cols() == b.gains().cols() &&
-                    a.gains() == b.gains() && a.sigma() == b.sigma();
+                    a.gains() == b.gains() && sigma_of(a) == sigma_of(b);
            })
       .def("__getstate__",
            [](const GaussianPolicy& self) {
-             return std::pair(Eigen::MatrixXd(self.gains()), Sigma(self.sigma()));
+             return std::pair(Eigen::MatrixXd(self.gains()), sigma_of(self));
            })
       .def("__setstate__",
            [](GaussianPolicy& self, const std::pair<Eigen::MatrixXd, Sigma>& state) {
@@ -137,7 +136,7 @@ void bind_policies(nb::module_& module) {
            })
       .def("__repr__", [](const GaussianPolicy& self) {
         return nb::str("Policy(gains={!r}, sigma={!r})")
-            .format(Eigen::MatrixXd(self.gains()), Sigma(self.sigma()));
+            .format(Eigen::MatrixXd(self.gains()), sigma_of(self));
       });
 }
 

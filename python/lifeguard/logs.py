@@ -6,10 +6,13 @@ again with follow(), which waits for the rounds that are still to come.
 
 from __future__ import annotations
 
+import csv
 import math
 import time
 from os import PathLike
 from pathlib import Path
+
+import numpy as np
 
 from .runs import Run
 
@@ -71,11 +74,26 @@ def to_csv(run: Run, folder: str | PathLike) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in ("rounds", "evaluations", "certificates", "regrets"):
-        frame = getattr(run, name)
+        columns = _without_vectors(run.columns(name))
         path = folder / f"{name}.csv"
-        frame.to_csv(path) if hasattr(frame, "to_csv") else frame.write_csv(path)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values()))
         written.append(path)
     return written
+
+
+def _without_vectors(columns):
+    """A column of vectors as one column for each entry: "played 0", "played 1", …"""
+    flat = {}
+    for name, values in columns.items():
+        if not values or not isinstance(values[0], np.ndarray):
+            flat[name] = values
+            continue
+        for i in range(len(values[0])):
+            flat[f"{name} {i}"] = [value[i] for value in values]
+    return flat
 
 
 def to_tensorboard(run: Run | str | PathLike, folder: str | PathLike, live: bool = False) -> Path:

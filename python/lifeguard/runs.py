@@ -89,37 +89,41 @@ class Run:
     @property
     def rounds(self):
         """One row for each round: the task, what it cost, what the safeguard did, times."""
-        columns = dict(self._data["rounds"])
-        names = self._data["task_names"]
-        columns["task_name"] = [names[task] for task in columns["task"]]
-        return self._frame(columns, "round")
+        return self._frame(self.columns("rounds"))
 
     @property
     def evaluations(self):
         """One row for each evaluated round: mean_cost, least_margin, and cost and margin of each task."""
-        data = self._data["evaluations"]
-        columns = {"round": data["round"], "mean_cost": data["mean_cost"]}
-        margins = data["margins"]
-        columns["least_margin"] = [float(np.min(m)) if len(m) else float("nan") for m in margins]
-        self._spread(columns, "cost", data["costs"])
-        self._spread(columns, "margin", margins)
-        return self._frame(columns, "round")
+        return self._frame(self.columns("evaluations"))
 
     @property
     def certificates(self):
         """One row for each certified round: fingerprint, margins of each task, the spectrum of L'L."""
-        data = dict(self._data["certificates"])
-        margins, spectrum = data.pop("margins"), data.pop("spectrum")
-        data.pop("worst_rows")
-        self._spread(data, "margin", margins)
-        for i in range(max((len(s) for s in spectrum), default=0)):
-            data[f"eigenvalue {i}"] = [s[i] if i < len(s) else float("nan") for s in spectrum]
-        return self._frame(data, "round")
+        return self._frame(self.columns("certificates"))
 
     @property
     def regrets(self):
         """The regret up to and including some rounds."""
-        return self._frame(self._data["regrets"], "round")
+        return self._frame(self.columns("regrets"))
+
+    def columns(self, table: str) -> dict:
+        """The columns of "rounds", "evaluations", "certificates" or "regrets" as lists, by name."""
+        columns = dict(self._data[table])
+        if table == "rounds":
+            names = self._data["task_names"]
+            columns["task_name"] = [names[task] for task in columns["task"]]
+        elif table == "evaluations":
+            costs, margins = columns.pop("costs"), columns.pop("margins")
+            columns["least_margin"] = [float(np.min(m)) if len(m) else float("nan") for m in margins]
+            self._spread(columns, "cost", costs)
+            self._spread(columns, "margin", margins)
+        elif table == "certificates":
+            margins, spectrum = columns.pop("margins"), columns.pop("spectrum")
+            columns.pop("worst_rows")
+            self._spread(columns, "margin", margins)
+            for i in range(max((len(s) for s in spectrum), default=0)):
+                columns[f"eigenvalue {i}"] = [s[i] if i < len(s) else float("nan") for s in spectrum]
+        return columns
 
     def policy(self, task: int | str) -> "_core.Policy":
         """The policy of a task now, with the exploration noise of the task."""
@@ -174,16 +178,16 @@ class Run:
         for i, name in enumerate(self._data["task_names"]):
             columns[f"{what} {name}"] = [row[i] if i < len(row) else float("nan") for row in rows]
 
-    def _frame(self, columns, index):
+    def _frame(self, columns):
         if self._frames == "polars":
             import polars
 
-            return polars.DataFrame({key: list(values) for key, values in columns.items()}, strict=False)
+            return polars.DataFrame(columns, strict=False)
         try:
             import pandas
         except ImportError as error:
             raise ImportError("frames need pandas: pip install lifeguard[pandas]") from error
-        return pandas.DataFrame(columns).set_index(index)
+        return pandas.DataFrame(columns).set_index("round")
 
 
 class Figure:

@@ -114,8 +114,14 @@ def test_logs(finished_run, tmp_path):
 
     from lifeguard.logs import follow
 
+    import pandas
+
     for path in finished_run.to_csv(tmp_path / "csv"):
         assert path.read_text().startswith("round,")
+    read = pandas.read_csv(tmp_path / "csv" / "evaluations.csv", index_col="round")
+    pandas.testing.assert_frame_equal(read, finished_run.evaluations, rtol=1e-14)
+    played = pandas.read_csv(tmp_path / "csv" / "rounds.csv", index_col="round")[[f"played {i}" for i in range(4)]]
+    np.testing.assert_allclose(played, np.stack(finished_run.rounds["played"]), rtol=1e-15)
     finished_run.to_tensorboard(tmp_path / "events")
     events = EventAccumulator(str(tmp_path / "events")).Reload()
     scalars = events.Scalars("evaluation/mean cost")
