@@ -63,8 +63,8 @@ struct TrajectoryCheck {
 /// ratio of 10¹⁵ times their number. Under the policy a likelihood ratio has the mean 1, also if a
 /// trajectory stops depending on its past (a failure), so by Markov's inequality the mean of an
 /// action, the mean square and the largest value each give a false alarm with a probability of at
-/// most 10⁻¹⁵: at most (actions + 3) · 10⁻¹⁵ in all, for any number of trajectories and steps. Where
-/// actions have noises of their own, the mean square of each is tested by itself too. Two
+/// most 10⁻¹⁵: at most (actions + 3) · 10⁻¹⁵ in all, for any number of trajectories and steps.
+/// Where actions have noises of their own, the mean square of each is tested by itself too. Two
 /// things could break this for batches of our own simulators, and are allowed for: trajectories
 /// that diverged may have lost the draw that made them diverge (the 3 above has a bound on it), and
 /// u - KΦ has rounding errors, which matter where σ is tiny beside the actions.

@@ -548,8 +548,7 @@ ObservedRound FleetRun::observe(const std::string& machine, const Recording& rec
   require(outcome.round.status != RoundStatus::no_noise, "actions", "the policy's mean",
           fmt::format("must have the exploration noise of the policy, sigma = {} ({}): without it "
                       "nothing can be learnt",
-                      issue.sigma.text(),
-                      values_text(issue.sigma, describe(task.system).actions)));
+                      issue.sigma.text(), values_text(issue.sigma, describe(task.system).actions)));
   outcome.observation = StoredObservation{outcome.round.round,    origin.id,     issue.place,
                                           as_utf8(origin.source), origin.digest, batch.count(),
                                           batch.cut_short()};
