@@ -125,7 +125,7 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
   const bool safe = is_safe_method(method);
   RegretLedger nats(features, actions), cost(features, actions);
   for (int t = 0; t < study.tasks; ++t) {
-    const double sigma = drawn.tasks[t].settings.sigma;
+    const PerAction sigma = drawn.tasks[t].settings.sigma;
     if (safe) {
       static_cast<Learner&>(*learner).add_task(drawn.tasks[t].name, drawn.sets[t], sigma,
                                                drawn.starts[t]);

@@ -109,7 +109,7 @@ MethodResult learn(const std::string& method, const std::vector<SafeTask>& tasks
   const auto learner =
       make_learner(Methods{}, method, tasks[0].task.states(), tasks[0].task.actions());
   for (const SafeTask& t : tasks) {
-    const double sigma = t.task.settings.sigma;
+    const PerAction sigma = t.task.settings.sigma;
     if (auto* safe = dynamic_cast<Learner*>(learner.get())) {
       safe->add_task(t.task.name, t.set, sigma, t.start);
     } else {
