@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bindings/sigma.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
@@ -17,6 +18,12 @@ std::string shown(const nb::handle& value) { return nb::cast<std::string>(nb::re
 
 void take(const nb::handle& given, std::string_view key, int /*size*/, double& value) {
   require(nb::try_cast(given, value), key, shown(given), "must be a number");
+}
+
+void take(const nb::handle& given, std::string_view key, int size, PerAction& value) {
+  require(nb::try_cast(given, value), key, shown(given),
+          fmt::format("must be a number or {} numbers", size));
+  value.require_fits(key, size);
 }
 
 void take(const nb::handle& given, std::string_view key, int /*size*/, Integrator& value) {
@@ -39,6 +46,7 @@ void take(const nb::handle& given, std::string_view key, int size, Eigen::Vector
 }
 
 nb::object given_back(double value) { return nb::float_(value); }
+nb::object given_back(const PerAction& value) { return nb::cast(value); }
 nb::object given_back(Integrator value) {
   return nb::cast(kIntegratorNames[static_cast<std::size_t>(value)]);
 }

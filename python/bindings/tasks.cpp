@@ -11,6 +11,7 @@
 #include "bindings/common.hpp"
 #include "bindings/ranges.hpp"
 #include "bindings/saved_system.hpp"
+#include "bindings/sigma.hpp"
 #include "bindings/task_keywords.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/family_config.hpp"

@@ -24,4 +24,7 @@ def test_notebook(path, tmp_path):
         argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], language="python"
     )
     client = nbclient.NotebookClient(notebook, km=manager, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
-    client.execute()
+    try:
+        client.execute()
+    finally:
+        manager.shutdown_kernel(now=True)
