@@ -29,6 +29,27 @@ def test_learns_and_stays_safe(cart, box):
     assert cart.name in learner and "other" not in learner
 
 
+def test_each_action_may_have_its_own_noise():
+    learner = lg.Learner(3, 2)
+    learner.add_task("one", sigma=0.3)
+    learner.add_task("each", sigma=[0.1, 0.5])
+    assert learner.policy("one").sigma == 0.3
+    np.testing.assert_array_equal(learner.policy("each").sigma, [0.1, 0.5])
+    generator = np.random.default_rng(1)
+    features = np.ones((20000, 3))
+    spread = learner.policy("each").sample(features, generator).std(axis=0)
+    np.testing.assert_allclose(spread, [0.1, 0.5], rtol=0.05)
+    with pytest.raises(lg.InvalidInput):
+        learner.add_task("three", sigma=[0.1, 0.5, 0.2])
+
+
+def test_a_basis_that_is_learnt(cart, box):
+    learner = lg.Learner(cart.inputs, cart.actions, update="empirical Bayes")
+    learner.add_task(cart.name, box, sigma=cart.sigma)
+    learn(learner, cart, 10)
+    assert learner.certificate().valid
+
+
 def test_saved_learner_goes_on_to_the_same_bits(cart, box, tmp_path):
     learner = lg.Learner(cart.inputs, cart.actions, k=2)
     learner.add_task(cart.name, box, sigma=cart.sigma)
