@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/clipped_noise.hpp"
@@ -32,12 +33,24 @@ void for_each_index(int count, int threads, const Body& body) {
     for (int i = 0; i < count; ++i) body(i);
     return;
   }
-  const auto run = [&] { tbb::parallel_for(0, count, body, tbb::simple_partitioner()); };
+  // What is written before happens before every body, and every body before what follows. TBB sees
+  // to that already, but the thread sanitizer does not see into TBB, and would look at every number
+  // of a batch twice.
+  std::atomic<int> begun{0};
+  std::atomic<int> ended{0};
+  begun.store(1, std::memory_order_release);
+  const auto told = [&](int i) {
+    static_cast<void>(begun.load(std::memory_order_acquire));
+    body(i);
+    ended.fetch_add(1, std::memory_order_release);
+  };
+  const auto run = [&] { tbb::parallel_for(0, count, told, tbb::simple_partitioner()); };
   if (threads == 0) {
     run();
   } else {
     tbb::task_arena(threads).execute(run);
   }
+  static_cast<void>(ended.load(std::memory_order_acquire));
 }
 
 /// The most gains that a policy of a built-in system can have.
