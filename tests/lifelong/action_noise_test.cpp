@@ -260,7 +260,7 @@ struct Fleet {
     const Trajectories t =
         units.system().simulate(learner->policy(id), 30, static_cast<std::uint64_t>(round));
     const Eigen::VectorXd played = learner->policy(id).parameters();
-    const RoundRecord record = learner->observe(id, t);
+    RoundRecord record = learner->observe(id, t);
     ledger.record(round % 2, learner->last_loss(), played);
     return record;
   }
@@ -486,7 +486,7 @@ TEST(PerAction, IsOneNumberOrOneForEach) {
   EXPECT_EQ(two.text(), "[0.5, 2]");
   EXPECT_THROW(two.common("sigma"), InvalidInput);
   EXPECT_THROW(alike.require_fits("sigma", 3), InvalidInput);
-  EXPECT_THROW(PerAction(Eigen::VectorXd()), InvalidInput);
+  EXPECT_THROW(PerAction(Eigen::VectorXd{}), InvalidInput);
   EXPECT_THROW(GaussianPolicy(Eigen::MatrixXd::Zero(3, 2), two), InvalidInput);
   EXPECT_THROW(GaussianPolicy(Eigen::MatrixXd::Zero(2, 2), two).sigma(), InvalidInput);
   EXPECT_EQ(GaussianPolicy(Eigen::MatrixXd::Zero(2, 2), two).without_noise().sigma(), 0);
