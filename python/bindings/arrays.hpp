@@ -10,6 +10,9 @@
 
 namespace lifeguard::python {
 
+/// A size as NumPy counts it.
+inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
 /// Whole numbers of any type.
 using Counts1 = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
 

@@ -33,53 +33,51 @@ RoundLoss made(const Trajectories& batch, const GaussianPolicy& played, double v
 }  // namespace
 
 void bind_base_learners(nb::module_& module) {
-  nb::class_<RoundLoss>(
-      module, "RoundLoss",
-      "What a base learner makes of one round's trajectories:\n"
-      "l(alpha) = 1/2 (alpha - target)' (I x curvature) (alpha - target) + constant.")
+  nb::class_<RoundLoss>(module, "RoundLoss", doc("RoundLoss"))
       .def_prop_ro(
           "status",
           [](const RoundLoss& l) { return kStatuses.at(static_cast<std::size_t>(l.status)); })
-      .def_prop_ro("curvature", [](const RoundLoss& l) { return Eigen::MatrixXd(l.curvature); })
+      .def_prop_ro(
+          "curvature", [](const RoundLoss& l) { return Eigen::MatrixXd(l.curvature); },
+          doc("RoundLoss::curvature"))
       .def_prop_ro(
           "target", [](const RoundLoss& l) { return Eigen::VectorXd(l.target); },
-          "Where the step goes.")
+          doc("RoundLoss::target"))
       .def_prop_ro(
           "played", [](const RoundLoss& l) { return Eigen::VectorXd(l.played); },
-          "Where the data were gathered.")
+          doc("RoundLoss::played"))
       .def_prop_ro(
           "cost_gradient", [](const RoundLoss& l) { return Eigen::VectorXd(l.cost_gradient); },
-          "Estimate of the gradient of the expected cost at `played`.")
+          doc("RoundLoss::cost_gradient"))
       .def_ro("constant", &RoundLoss::constant)
-      .def_ro("mean_cost", &RoundLoss::mean_cost)
-      .def_ro("cost_error", &RoundLoss::cost_error)
-      .def_ro("noise_share", &RoundLoss::noise_share)
-      .def_ro("shrinkage", &RoundLoss::shrinkage)
-      .def_ro("step_kl", &RoundLoss::step_kl)
+      .def_ro("mean_cost", &RoundLoss::mean_cost, doc("RoundLoss::mean_cost"))
+      .def_ro("cost_error", &RoundLoss::cost_error, doc("RoundLoss::cost_error"))
+      .def_ro("noise_share", &RoundLoss::noise_share, doc("RoundLoss::noise_share"))
+      .def_ro("shrinkage", &RoundLoss::shrinkage, doc("RoundLoss::shrinkage"))
+      .def_ro("step_kl", &RoundLoss::step_kl, doc("RoundLoss::step_kl"))
       .def(
           "value",
           [](const RoundLoss& l, const Eigen::VectorXd& alpha) {
             require_size("alpha", alpha.size(), l.target.size());
             return l.value(alpha);
           },
-          "alpha"_a, "l(alpha).")
+          "alpha"_a, "l(α).")
       .def(
           "gradient",
           [](const RoundLoss& l, const Eigen::VectorXd& alpha) {
             require_size("alpha", alpha.size(), l.target.size());
             return l.gradient(alpha);
           },
-          "alpha"_a)
-      .def("in_cost_units", &in_cost_units)
+          "alpha"_a, "∇l(α).")
+      .def("in_cost_units", &in_cost_units, doc("in_cost_units"))
       .def("__repr__", [](const RoundLoss& l) {
         return fmt::format("<RoundLoss: {}, mean cost {:.6g}, step {:.3g} nats>",
                            kStatuses.at(static_cast<std::size_t>(l.status)), l.mean_cost,
                            l.step_kl);
       });
-  module.def(
-      "round_loss", &made, "batch"_a, "played"_a, "visit"_a = 0.0, "settings"_a,
-      "One round's trajectories, gathered with `played` at the given visit of the task, as one "
-      "loss. Keyword arguments are the keys of the table [base_learner], and `decay`.");
+  module.def("round_loss", &made, "batch"_a, "played"_a, "visit"_a = 0.0, "settings"_a,
+             first("make_round_loss",
+                   " Keyword arguments are the keys of the table [base_learner], and `decay`."));
 }
 
 }  // namespace lifeguard::python

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -90,41 +93,60 @@ class BatchEnvironment {
   int steps() const { return steps_; }
 
   /// What a policy sees, one row for each copy.
-  void observe(int i, double* out) {
-    const int own = task_.own_features();
-    if (own == 0) {
-      for (int s = 0; s < task_.states(); ++s) out[s] = state(s, i) - task_.settings.goal(s);
+  void observe(double* out) {
+    if (task_.own_features() > 0) {
+      observe_own(*std::get<CustomSystemPointer>(task_.system.model().machine), out);
       return;
     }
-    Eigen::VectorXd x(task_.states());
-    for (int s = 0; s < task_.states(); ++s) x(s) = state(s, i);
-    const Eigen::VectorXd seen = task_.input(x);
-    for (int f = 0; f < own; ++f) out[f] = seen(f);
+    for (int i = 0; i < count_; ++i) {
+      for (int s = 0; s < task_.states(); ++s) *out++ = state(s, i) - task_.settings.goal(s);
+    }
   }
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-  /// Sixteen at a time, as rollouts of such systems are.
-  void advance_custom(const CustomSystem& system) {
-    constexpr int kWidth = SideBySide::kWidth;
-    const TaskSettings& settings = task_.settings;
-    std::vector<double> x(static_cast<std::size_t>(task_.states() * kWidth));
-    std::vector<double> u(static_cast<std::size_t>(task_.actions() * kWidth));
-    double cost[kWidth];
-    bool ended[kWidth];
+  static constexpr int kWidth = SideBySide::kWidth;
+
+  /// Sixteen copies side by side, as rollouts of custom systems have them: calls
+  /// use(all, first, here, x) for each such part, with its states in x.
+  template <class Use>
+  void in_parts(const Use& use) {
+    std::array<int, kWidth> places;
+    std::iota(places.begin(), places.end(), 0);
+    std::vector<double> x(index(task_.states() * kWidth));
     for (int first = 0; first < count_; first += kWidth) {
       const int here = std::min(kWidth, count_ - first);
-      std::vector<int> live(static_cast<std::size_t>(here));
+      for (int s = 0; s < task_.states(); ++s) {
+        std::copy_n(&state(s, first), here, &x[index(s * kWidth)]);
+      }
+      use(SideBySide{std::span(places.data(), index(here))}, first, here, x);
+    }
+  }
+
+  void observe_own(const CustomSystem& system, double* out) {
+    const int own = task_.own_features();
+    std::vector<double> seen(index(own * kWidth));
+    in_parts([&](const SideBySide& all, int /*first*/, int here, const std::vector<double>& x) {
+      system.features_all(all, x.data(), seen.data());
       for (int t = 0; t < here; ++t) {
-        live[index(t)] = t;
-        for (int s = 0; s < task_.states(); ++s) x[index(s * kWidth + t)] = state(s, first + t);
-        for (int a = 0; a < task_.actions(); ++a) {
+        for (int f = 0; f < own; ++f) *out++ = seen[index(f * kWidth + t)];
+      }
+    });
+  }
+
+  void advance_custom(const CustomSystem& system) {
+    const TaskSettings& settings = task_.settings;
+    std::vector<double> u(index(task_.actions() * kWidth));
+    double cost[kWidth];
+    bool ended[kWidth];
+    in_parts([&](const SideBySide& all, int first, int here, std::vector<double>& x) {
+      for (int a = 0; a < task_.actions(); ++a) {
+        for (int t = 0; t < here; ++t) {
           u[index(a * kWidth + t)] =
               std::clamp(action(a, first + t), settings.action_low(a), settings.action_high(a));
         }
       }
-      const SideBySide all{live};
       system.cost_all(all, x.data(), u.data(), cost);
       system.step_all(all, u.data(), x.data());
       system.failed_all(all, x.data(), ended);
@@ -139,7 +161,7 @@ class BatchEnvironment {
         costs_[index(first + t)] = cost[t];
         failed_[index(first + t)] = failed ? 1 : 0;
       }
-    }
+    });
   }
 
   Task task_;
@@ -156,12 +178,10 @@ class BatchEnvironment {
   std::vector<char> over_;
 };
 
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
 nb::object observations(BatchEnvironment& batch) {
   const int inputs = batch.task().inputs();
   NewArray out({size(batch.count()), size(inputs)});
-  for (int i = 0; i < batch.count(); ++i) batch.observe(i, out.data() + i * inputs);
+  batch.observe(out.data());
   return out.finish();
 }
 

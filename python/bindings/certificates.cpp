@@ -25,12 +25,8 @@ nb::dict task_to_dict(const TaskCertificate& task) {
 }  // namespace
 
 void bind_certificates(nb::module_& module) {
-  nb::class_<Certificate>(
-      module, "Certificate",
-      "What is proven of a learner's policies, with all rounding errors counted:\n"
-      "for each task the worst row and its margin, the spectrum of L, and the hash\n"
-      "of the parameters they speak of.")
-      .def_prop_ro("valid", &Certificate::valid, "Everything is proven.")
+  nb::class_<Certificate>(module, "Certificate", doc("Certificate"))
+      .def_prop_ro("valid", &Certificate::valid, doc("Certificate::valid"))
       .def_prop_ro(
           "tasks",
           [](const Certificate& c) {
@@ -38,16 +34,18 @@ void bind_certificates(nb::module_& module) {
             for (const TaskCertificate& task : c.tasks) tasks.append(task_to_dict(task));
             return tasks;
           },
-          "For each task {safe, worst_row, row_margin, slack_margin, closed_loops}.")
+          doc("TaskCertificate",
+              "\nFor each task {safe, worst_row, row_margin, slack_margin, closed_loops}."))
       .def_prop_ro(
           "spectrum", [](const Certificate& c) { return Eigen::VectorXd(c.spectrum); },
-          "The eigenvalues of L'L in ascending order, rounded.")
-      .def_ro("smallest_eigenvalue", &Certificate::smallest_eigenvalue, "Asked for.")
-      .def_ro("largest_eigenvalue", &Certificate::largest_eigenvalue, "Asked for.")
-      .def_ro("spectrum_holds", &Certificate::spectrum_holds, "Proven, not read off `spectrum`.")
-      .def_ro("fingerprint", &Certificate::fingerprint)
-      .def_prop_ro("worst_task", &Certificate::worst_task,
-                   "The task with the smallest margin, -1 without tasks.")
+          doc("Certificate::spectrum"))
+      .def_ro("smallest_eigenvalue", &Certificate::smallest_eigenvalue,
+              doc("Certificate::smallest_eigenvalue"))
+      .def_ro("largest_eigenvalue", &Certificate::largest_eigenvalue,
+              doc("Certificate::smallest_eigenvalue"))
+      .def_ro("spectrum_holds", &Certificate::spectrum_holds, doc("Certificate::spectrum_holds"))
+      .def_ro("fingerprint", &Certificate::fingerprint, "The hash of what was certified.")
+      .def_prop_ro("worst_task", &Certificate::worst_task, doc("Certificate::worst_task"))
       .def("to_json", [](const Certificate& c) { return certificate_to_json(c).dump(); })
       .def_static(
           "from_json",

@@ -160,10 +160,7 @@ Corners corners_to_tuples(const UncertainPlant& plant) {
 void bind_closed_loops(nb::module_& module) {
   nb::class_<UncertainPlant>(
       module, "UncertainPlant",
-      "All that a machine may do in one step, in deviations from its goal and\n"
-      "from the action that holds it there: mixtures of the linear models\n"
-      "`corners`, a list of (name, A, B), while states and actions stay within\n"
-      "their limits (infinity: none).")
+      doc("UncertainPlant", "\nCorners are a list of (name, A, B); an infinite limit is none."))
       .def(
           "__init__",
           [](UncertainPlant* self, const Corners& corners, const Eigen::VectorXd& state_limits,
@@ -196,8 +193,7 @@ void bind_closed_loops(nb::module_& module) {
       },
       "task"_a, "ranges"_a = Ranges{}, "tolerances"_a = std::map<std::string, double>{},
       "statement"_a = "nonlinear", "state_limits"_a = nb::none(), "action_limits"_a = nb::none(),
-      "The linear inclusion of a built-in system: inside the limits, whatever one step of "
-      "task.step() does is one of the plant's steps. `tolerances` are shares by parameter.");
+      doc("inclusion", "\n`tolerances` are shares by parameter."));
   module.def(
       "linearised_plant",
       [](const Task& task, const Ranges& ranges, const std::map<std::string, double>& tolerances,
@@ -207,39 +203,30 @@ void bind_closed_loops(nb::module_& module) {
                                                          state_limits, action_limits));
       },
       "task"_a, "ranges"_a = Ranges{}, "tolerances"_a = std::map<std::string, double>{},
-      "state_limits"_a = nb::none(), "action_limits"_a = nb::none(),
-      "The linearisations of any task at its goal, one for each corner of the box of parameter "
-      "ranges; nothing is proven of the nonlinear machine.");
+      "state_limits"_a = nb::none(), "action_limits"_a = nb::none(), doc("linearised_plant"));
 
-  nb::class_<ClosedLoop>(
-      module, "ClosedLoop",
-      "A set of gains for a machine, as numbers that prove it. With E = {x : x'Px\n"
-      "<= 1}, for every plant of the inclusion and all gains that obey the\n"
-      "inequalities, whatever noise within its limits is added to the actions:\n"
-      "from E the state never leaves E, E lies within the state limits, no action\n"
-      "limit is passed, and without noise the norm of P shrinks by `decay` a step.")
+  nb::class_<ClosedLoop>(module, "ClosedLoop", doc("ClosedLoop"))
       .def_prop_ro("plant", [](const ClosedLoop& c) { return c.plant; })
-      .def_ro("decay", &ClosedLoop::decay)
-      .def_prop_ro("p", [](const ClosedLoop& c) { return Eigen::MatrixXd(c.p); })
-      .def_prop_ro("start_low", [](const ClosedLoop& c) { return Eigen::VectorXd(c.start_low); })
+      .def_ro("decay", &ClosedLoop::decay, doc("ClosedLoop::decay"))
+      .def_prop_ro(
+          "p", [](const ClosedLoop& c) { return Eigen::MatrixXd(c.p); }, doc("ClosedLoop::p"))
+      .def_prop_ro(
+          "start_low", [](const ClosedLoop& c) { return Eigen::VectorXd(c.start_low); },
+          doc("ClosedLoop::start_low"))
       .def_prop_ro("start_high", [](const ClosedLoop& c) { return Eigen::VectorXd(c.start_high); })
-      .def_ro("start_share", &ClosedLoop::start_share)
+      .def_ro("start_share", &ClosedLoop::start_share, doc("ClosedLoop::start_share"))
       .def_prop_ro("noise_limits",
                    [](const ClosedLoop& c) { return Eigen::VectorXd(c.noise_limits); })
       .def_prop_ro(
           "anchor", [](const ClosedLoop& c) { return Eigen::MatrixXd(c.anchor); },
-          "Gains strictly inside, actions x states.")
-      .def_prop_ro("inequalities", &ClosedLoop::inequalities)
-      .def("guarantees", &ClosedLoop::guarantees, "deviation"_a,
-           "Whether a deviation from the goal lies in E, never by rounding alone.")
-      .def("largest_ratio", &ClosedLoop::largest_ratio, "gains"_a,
-           "The gains are inside if it is at most 1, and 1 less it is the room.")
-      .def("safe_set", &closed_loop_set,
-           "The gains that keep the machine in its guaranteed region.")
+          doc("ClosedLoop::anchor", " Actions × states."))
+      .def_prop_ro("inequalities", &ClosedLoop::inequalities, doc("ClosedLoop::inequalities"))
+      .def("guarantees", &ClosedLoop::guarantees, "deviation"_a, doc("ClosedLoop::guarantees"))
+      .def("largest_ratio", &ClosedLoop::largest_ratio, "gains"_a, doc("ClosedLoop::largest_ratio"))
+      .def("safe_set", &closed_loop_set, doc("closed_loop_set"))
       .def("findings", &findings,
-           "Proves in rational arithmetic, without any rounding, all that the set claims; empty: "
-           "all "
-           "of it holds.")
+           doc("check_closed_loop",
+               "\nThe result says in words what does not hold; empty: all holds."))
       .def(nb::self == nb::self)
       .def("__getstate__",
            [](const ClosedLoop& c) {
@@ -269,9 +256,8 @@ void bind_closed_loops(nb::module_& module) {
       "plant"_a, nb::kw_only(), "decay"_a = 0.99, "start_low"_a, "start_high"_a,
       "least_start_share"_a = 1.0, "noise_limits"_a = nb::none(), "required_gains"_a = Named{},
       "anchor"_a = nb::none(), "seconds"_a = kInfinity,
-      "Chooses P by semi-definite programs such that all required gains lie inside with as much "
-      "room "
-      "as there is, then verifies it. Raises InvalidInput that says what would be feasible.");
+      doc("make_closed_loop",
+          "\nIf there is no such set, InvalidInput says what would be feasible."));
   module.def(
       "closed_loop_for", &made_for_task, "task"_a, nb::kw_only(), "corners"_a = Corners{},
       "statement"_a = "nonlinear", "ranges"_a = Ranges{},
@@ -279,7 +265,8 @@ void bind_closed_loops(nb::module_& module) {
       "start_low"_a = nb::none(), "start_high"_a = nb::none(), "least_start_share"_a = 1.0,
       "state_limits"_a = nb::none(), "action_limits"_a = nb::none(), "noise_limits"_a = nb::none(),
       "required_gains"_a = Named{}, "anchor"_a = nb::none(),
-      "The closed-loop set of a task as a configuration asks for it. `corners`, a list of "
+      "The closed-loop set of a task as a configuration asks for it; raises InvalidInput that "
+      "says what would be feasible. `corners`, a list of "
       "(name, A, B), take the place of a built-in system's inclusion: for a user's own system.");
 }
 

@@ -19,6 +19,7 @@
 #include <Eigen/Core>
 
 #include "bindings/array_like.hpp"
+#include "bindings/docstrings.hpp"
 
 namespace lifeguard::python {
 
@@ -42,5 +43,8 @@ void bind_projection(nb::module_& module);
 void bind_experiments(nb::module_& module);
 void bind_runs(nb::module_& module);
 void bind_batch_environments(nb::module_& module);
+
+/// Makes the systems of Gymnasium's tasks known by their names.
+void register_gymnasium_tasks();
 
 }  // namespace lifeguard::python

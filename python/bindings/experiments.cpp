@@ -48,15 +48,12 @@ nb::list drawn_to_list(const ExperimentConfig& config) {
 }  // namespace
 
 void bind_experiments(nb::module_& module) {
-  nb::class_<ExperimentConfig>(
-      module, "Experiment",
-      "An experiment as a TOML file describes it: a family from which tasks\n"
-      "are drawn or a fleet of machines, constraints, the methods, how long\n"
-      "and how often. docs/configuration.md has every key.")
+  nb::class_<ExperimentConfig>(module, "Experiment",
+                               first("ExperimentConfig", " docs/configuration.md has every key."))
       .def_static("load", &loaded, "path"_a, "overrides"_a = Overrides{},
-                  "From a file; overrides are \"key=value\" with a dotted key, \"learner.k=4\".")
+                  joined("From a file. ", doc("parse_config")))
       .def_static("parse", &parsed, "toml"_a, "source"_a = "text", "overrides"_a = Overrides{},
-                  "The same from a text.")
+                  joined("From a text. ", doc("parse_config")))
       .def_ro("name", &ExperimentConfig::name)
       .def_ro("rounds", &ExperimentConfig::rounds)
       .def_ro("trajectories", &ExperimentConfig::trajectories)
@@ -65,7 +62,9 @@ void bind_experiments(nb::module_& module) {
       .def_ro("method", &ExperimentConfig::method)
       .def_prop_ro("methods", [](const ExperimentConfig& c) { return Overrides(c.methods); })
       .def_ro("family", &ExperimentConfig::family)
-      .def_prop_ro("features", [](const ExperimentConfig& c) { return c.features; })
+      .def_prop_ro(
+          "features", [](const ExperimentConfig& c) { return c.features; },
+          doc("ExperimentConfig::features"))
       .def_prop_ro(
           "machines",
           [](const ExperimentConfig& c) {
@@ -73,7 +72,7 @@ void bind_experiments(nb::module_& module) {
             for (const Machine& machine : c.machines) tasks.push_back(machine.task);
             return tasks;
           },
-          "The machines of a fleet as they are known; none if tasks are drawn.")
+          doc("ExperimentConfig::machines"))
       .def_prop_ro(
           "values",
           [](const ExperimentConfig& c) {
@@ -83,14 +82,11 @@ void bind_experiments(nb::module_& module) {
             }
             return result;
           },
-          "Every key and its value, as text, as a run uses it.")
+          doc("effective_values"))
       .def_prop_ro("text", [](const ExperimentConfig& c) { return c.source_text; })
-      .def("only", &configuration_of, "method"_a, "seed"_a,
-           "The configuration in which this method or variant runs alone with this seed.")
+      .def("only", &configuration_of, "label"_a, "seed"_a, doc("configuration_of"))
       .def("draw", &drawn_to_list,
-           "What the configuration and its seed stand for: a list of (task, safe set, first "
-           "policy's "
-           "parameters).")
+           doc("DrawnTasks", "\nA list of (task, safe set, first policy's parameters)."))
       .def("__getstate__",
            [](const ExperimentConfig& c) {
              return nb::make_tuple(c.source_text, c.source, c.overrides);

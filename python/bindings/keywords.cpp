@@ -12,8 +12,6 @@
 namespace lifeguard::python {
 namespace {
 
-std::string shown(const nb::handle& value) { return nb::cast<std::string>(nb::repr(value)); }
-
 nb::str key(std::string_view name) { return nb::str(name.data(), name.size()); }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 namespace lifeguard::python {
 
+/// A value as Python writes it, for messages.
+inline std::string shown(const nb::handle& value) { return nb::cast<std::string>(nb::repr(value)); }
+
 /// Reads keyword arguments by the same description as configuration files are read by: the keys of
 /// the table `main` are keyword arguments themselves, other tables are dictionaries.
 ///   Learner(4, 1, k=2, projection={"mode": "exact"})

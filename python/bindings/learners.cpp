@@ -140,7 +140,7 @@ nb::dict observe(const SharedHandle& handle, const std::string& id, const Source
   return record_to_dict(record, id, worst_row);
 }
 
-std::string saved(const SharedHandle& handle) {
+std::string learner_text(const SharedHandle& handle) {
   return handle.with_lifelong([](Learner& learner) {
     std::ostringstream out;
     learner.save(out);
@@ -148,28 +148,22 @@ std::string saved(const SharedHandle& handle) {
   });
 }
 
-SharedHandle loaded(const std::string& text) {
+SharedHandle learner_of(const std::string& text) {
   std::istringstream in(text);
   return SharedHandle(std::make_unique<Learner>(Learner::load(in)),
                       std::string(LearnerSettings::kMethod));
 }
 
-Eigen::VectorXd anchor_of(const Eigen::MatrixXd& gains, int parameters) {
-  require_size("anchor", gains.size(), parameters);
-  return parameters_from_gains(gains);
-}
-
 /// α as a vector, or K.
-using Anchor = std::variant<Eigen::VectorXd, Eigen::MatrixXd>;
+using GivenAnchor = std::variant<Eigen::VectorXd, Eigen::MatrixXd>;
 
-Eigen::VectorXd to_parameters(const Anchor& anchor) {
+Eigen::VectorXd to_parameters(const GivenAnchor& anchor) {
   if (const auto* vector = std::get_if<Eigen::VectorXd>(&anchor)) return *vector;
-  const auto& gains = std::get<Eigen::MatrixXd>(anchor);
-  return anchor_of(gains, static_cast<int>(gains.size()));
+  return parameters_from_gains(std::get<Eigen::MatrixXd>(anchor));
 }
 
 void add_task(const SharedHandle& handle, const std::string& id, const std::optional<SafeSet>& set,
-              const Sigma& sigma, const std::optional<Anchor>& anchor) {
+              const Sigma& sigma, const std::optional<GivenAnchor>& anchor) {
   std::optional<Eigen::VectorXd> parameters;
   if (anchor) parameters = to_parameters(*anchor);
   if (set) {
@@ -201,10 +195,8 @@ void bind_learners(nb::module_& module) {
 
   // Docstrings live as long as the program.
   static const std::string learner_doc =
-      "Learns policies for many tasks from their rollouts, and proves each policy safe before it "
-      "is\n"
-      "handed out: ask policy(), play it, tell observe(). All tasks have the same features and\n"
-      "actions. A call that raises leaves the learner exactly as it was.\n\n"
+      std::string(doc("PolicyLearner")) + "\n\n" + doc("Learner") +
+      "\n\n"
       "Learner(features, actions, method=\"learner\", **settings). Settings of the method's own "
       "table\n"
       "are keyword arguments, those of other tables are dictionaries: projection={\"p\": 0.1},\n"
@@ -259,16 +251,12 @@ void bind_learners(nb::module_& module) {
           "task"_a)
       .def("add_task", &add_task, "task"_a, "safe_set"_a = nb::none(), nb::kw_only(), "sigma"_a,
            "anchor"_a = nb::none(),
-           "A new task whose every policy, the first one included, must lie in `safe_set`; without "
-           "one there are no constraints. `anchor` (K, or its rows in one vector) is a policy that "
-           "may be played at once and must be strictly safe; without one it is the origin if that "
-           "is "
-           "safe, else the centre of the set. `sigma` is the exploration noise. A set without "
-           "strictly safe policies raises InvalidInput that names the rows that contradict.")
+           doc("Learner::add_task",
+               "\n`sigma` is the exploration noise, `anchor` K, or its rows in one vector."))
       .def(
           "add_tasks",
           [](const SharedHandle& h,
-             const std::vector<std::tuple<std::string, SafeSet, Sigma, std::optional<Anchor>>>&
+             const std::vector<std::tuple<std::string, SafeSet, Sigma, std::optional<GivenAnchor>>>&
                  given) {
             std::vector<Learner::NewTask> tasks;
             for (const auto& [id, set, sigma, anchor] : given) {
@@ -277,32 +265,28 @@ void bind_learners(nb::module_& module) {
             }
             h.with_lifelong([&](Learner& l) { l.add_tasks(tasks); });
           },
-          "tasks"_a,
-          "Many at once, (task, safe_set, sigma, anchor or None) each: all of them, or none if one "
-          "is "
-          "refused. Before the first round much faster than one by one.")
+          "tasks"_a, doc("Learner::NewTask", "\nEach is (task, safe_set, sigma, anchor or None)."))
       .def(
           "set_safe_set",
           [](const SharedHandle& h, const std::string& id, const SafeSet& set,
-             const std::optional<Anchor>& anchor) {
+             const std::optional<GivenAnchor>& anchor) {
             std::optional<Eigen::VectorXd> parameters;
             if (anchor) parameters = to_parameters(*anchor);
             h.with_lifelong([&](Learner& l) { l.set_safe_set(id, set, parameters); });
           },
-          "task"_a, "safe_set"_a, "anchor"_a = nb::none(),
-          "New constraints for a known task; the next policy already obeys.")
+          "task"_a, "safe_set"_a, "anchor"_a = nb::none(), doc("Learner::set_safe_set"))
       .def(
           "set_sigma",
           [](const SharedHandle& h, const std::string& id, const Sigma& sigma) {
             h.with([&](PolicyLearner& l) { l.set_sigma(id, sigma); });
           },
-          "task"_a, "sigma"_a, "Another exploration noise for a known task.")
+          "task"_a, "sigma"_a, doc("PolicyLearner::set_sigma"))
       .def(
           "policy",
           [](const SharedHandle& h, const std::string& id) {
             return h.with([&](PolicyLearner& l) { return l.policy(id); });
           },
-          "task"_a, "What to play next.")
+          "task"_a, doc("PolicyLearner::policy"))
       .def(
           "observe",
           [](const SharedHandle& h, const std::string& id, const Trajectories& batch,
@@ -316,54 +300,55 @@ void bind_learners(nb::module_& module) {
             return observe(h, id, loss, nullptr);
           },
           "task"_a, "loss"_a,
-          "Learns from one round of a task: trajectories gathered with policy(task), or with a "
-          "policy `played` that was handed out earlier, or what another base learner made of them. "
-          "Returns what happened. Trajectories that cannot be learnt from raise InvalidInput.")
+          doc("PolicyLearner::observe",
+              "\n\n`played` is a policy that was handed out earlier, and which other tasks' rounds "
+              "have\n"
+              "moved since. The result says what happened in the round."))
       .def_prop_ro(
           "last_loss",
           [](const SharedHandle& h) {
             return h.with([](PolicyLearner& l) { return RoundLoss(l.last_loss()); });
           },
-          "What the last observe() of trajectories made of them.")
+          doc("PolicyLearner::last_loss"))
       .def(
           "certificate",
           [](const SharedHandle& h) {
             return h.with_lifelong([](Learner& l) { return l.certificate(); });
           },
-          "What is proven of every task's policy now.")
+          doc("Learner::certificate"))
       .def_prop_ro(
           "fallbacks",
           [](const SharedHandle& h) {
             return h.with([](PolicyLearner& l) { return l.fallbacks(); });
           },
-          "How often the last look at a policy failed, so that its anchor left instead.")
+          doc("Learner::fallbacks"))
       .def_prop_ro(
           "basis",
           [](const SharedHandle& h) {
             return h.with_lifelong([](Learner& l) { return Eigen::MatrixXd(l.knowledge().basis); });
           },
-          "L, parameters x k.")
+          doc("Knowledge::basis"))
       .def_prop_ro(
           "coefficients",
           [](const SharedHandle& h) {
             return h.with_lifelong(
                 [](Learner& l) { return Eigen::MatrixXd(l.knowledge().coefficients); });
           },
-          "S, k x tasks.")
+          doc("Knowledge::coefficients"))
       .def_prop_ro(
           "anchors",
           [](const SharedHandle& h) {
             return h.with_lifelong(
                 [](Learner& l) { return Eigen::MatrixXd(l.knowledge().anchors); });
           },
-          "The policies that tasks began with, parameters x tasks.")
-      .def("dumps", &saved, "Everything, as text that loads() reads back to the same bits.")
-      .def_static("loads", &loaded, "text"_a,
+          doc("Knowledge::anchors", ": the policies that tasks began with"))
+      .def("dumps", &learner_text, "Everything, as text that loads() reads back to the same bits.")
+      .def_static("loads", &learner_of, "text"_a,
                   "What dumps() gave; anything else raises InvalidInput.")
       .def(
           "save",
           [](const SharedHandle& h, const std::filesystem::path& path) {
-            const std::string text = saved(h);
+            const std::string text = learner_text(h);
             std::ofstream out(path, std::ios::binary);
             out << text;
             out.close();
@@ -381,12 +366,14 @@ void bind_learners(nb::module_& module) {
                     "must be a file that can be read");
             std::ostringstream text;
             text << in.rdbuf();
-            return loaded(text.str());
+            return learner_of(text.str());
           },
           "path"_a, "A learner that save() wrote, to the same bits.")
-      .def("__getstate__", &saved)
-      .def("__setstate__", [](SharedHandle& self,
-                              const std::string& text) { new (&self) SharedHandle(loaded(text)); })
+      .def("__getstate__", &learner_text)
+      .def("__setstate__",
+           [](SharedHandle& self, const std::string& text) {
+             new (&self) SharedHandle(learner_of(text));
+           })
       .def("__repr__", [](const SharedHandle& h) {
         return h.with([&](PolicyLearner& l) {
           return fmt::format("<Learner {}: {} tasks, {} rounds>", h.method(), l.tasks(),

@@ -26,4 +26,5 @@ NB_MODULE(_core, module) {
   bind_experiments(module);
   bind_runs(module);
   bind_batch_environments(module);
+  register_gymnasium_tasks();
 }

@@ -57,11 +57,7 @@ nb::object with_noise(const GaussianPolicy& policy, const nb::object& mean,
 }  // namespace
 
 void bind_policies(nb::module_& module) {
-  nb::class_<Features>(
-      module, "Features",
-      "The feature map of a linear policy. With e = x - goal, the features are, in "
-      "this order: e, then 1 if `bias`, then all products e_i e_j (i <= j) if "
-      "`second_order`. With neither, they are e itself.")
+  nb::class_<Features>(module, "Features", doc("Features"))
       .def(
           "__init__",
           [](Features* self, bool bias, bool second_order) {
@@ -70,8 +66,8 @@ void bind_policies(nb::module_& module) {
           "bias"_a = false, "second_order"_a = false)
       .def_ro("bias", &Features::bias)
       .def_ro("second_order", &Features::second_order)
-      .def("count", &Features::count, "states"_a, "How many features a state of this size has.")
-      .def("evaluate", &Features::evaluate, "state"_a, "goal"_a, "The features of a state.")
+      .def("count", &Features::count, "states"_a, doc("Features::count"))
+      .def("evaluate", &Features::evaluate, "state"_a, "goal"_a, doc("Features::evaluate"))
       .def(nb::self == nb::self)
       .def("__getstate__",
            [](const Features& self) { return std::pair(self.bias, self.second_order); })
@@ -84,11 +80,9 @@ void bind_policies(nb::module_& module) {
                            self.second_order ? "True" : "False");
       });
 
-  nb::class_<GaussianPolicy>(module, "Policy",
-                             "u ~ N(K phi, sigma^2): a linear policy with exploration noise. "
-                             "`parameters` stacks the rows of K, one action after the other.")
+  nb::class_<GaussianPolicy>(module, "Policy", doc("GaussianPolicy"))
       .def(nb::init<Eigen::MatrixXd, Sigma>(), "gains"_a, "sigma"_a = Sigma{},
-           "From K (actions x features); sigma >= 0 is the noise on every action.")
+           doc("GaussianPolicy::GaussianPolicy"))
       .def_static("from_parameters", &GaussianPolicy::from_parameters, "parameters"_a, "actions"_a,
                   "sigma"_a = Sigma{}, "From the rows of K in one vector.")
       .def_prop_ro(
@@ -98,8 +92,7 @@ void bind_policies(nb::module_& module) {
       .def_prop_ro("parameters", &GaussianPolicy::parameters, "The rows of K in one vector.")
       .def_prop_ro("actions", &GaussianPolicy::actions)
       .def_prop_ro("features", &GaussianPolicy::features)
-      .def("without_noise", &GaussianPolicy::without_noise,
-           "The same policy without exploration noise, as it is evaluated.")
+      .def("without_noise", &GaussianPolicy::without_noise, doc("GaussianPolicy::without_noise"))
       .def("mean", &mean_action, "features"_a)
       .def("mean", &mean_actions, "features"_a,
            "The mean action for one vector of features, or for each row of a batch.")

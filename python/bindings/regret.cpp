@@ -50,20 +50,16 @@ TrueCostSettings cost_settings(int start_states, int steps, std::uint64_t seed, 
 }  // namespace
 
 void bind_regret(nb::module_& module) {
-  nb::class_<RegretLedger>(
-      module, "RegretLedger",
-      "Sums round losses at the policies that were played, and what is needed to\n"
-      "find the best policies in hindsight exactly. Record losses of one scale.")
+  nb::class_<RegretLedger>(module, "RegretLedger", doc("RegretLedger"))
       .def(nb::init<int, int>(), "features"_a, "actions"_a)
       .def("add_task", &RegretLedger::add_task, "safe_set"_a = nb::none(),
-           "The number of the new task. Without a safe set every policy may be compared with.")
+           doc("RegretLedger::add_task"))
       .def("record", &RegretLedger::record, "task"_a, "loss"_a, "alpha"_a,
-           "One round of a task, in which `alpha` was played.")
+           doc("RegretLedger::record"))
       .def_prop_ro("tasks", &RegretLedger::tasks)
       .def_prop_ro("rounds", nb::overload_cast<>(&RegretLedger::rounds, nb::const_))
       .def("regret", &regret_to_dict,
-           "The regret of all rounds, each task against its own best safe policy: it lies between "
-           "`least` and `most`.")
+           doc("SurrogateRegret", "\nIt lies between `least` and `most`."))
       .def("__getstate__",
            [](const RegretLedger& ledger) {
              std::ostringstream out;
@@ -85,7 +81,7 @@ void bind_regret(nb::module_& module) {
       },
       "task"_a, "alpha"_a, "start_states"_a = 20, "steps"_a = 150, "seed"_a = 0,
       "exploration"_a = false, "features"_a = Features{},
-      "The mean cost over start states that are the same for every policy.");
+      doc("true_cost", "\nThese are the same for every policy."));
   module.def(
       "best_known_policy",
       [](const Task& task, const SafeSet& set, const std::vector<Eigen::VectorXd>& candidates,
@@ -103,7 +99,7 @@ void bind_regret(nb::module_& module) {
       },
       "task"_a, "safe_set"_a, "candidates"_a = std::vector<Eigen::VectorXd>{}, "trials"_a = 400,
       "start_states"_a = 20, "steps"_a = 150, "seed"_a = 0, "features"_a = Features{},
-      "(alpha, cost) of the best safe policy that candidates, LQR and a random search give.");
+      doc("best_known_policy", "\nThe result is (alpha, cost)."));
 }
 
 }  // namespace lifeguard::python

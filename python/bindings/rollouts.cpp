@@ -71,15 +71,13 @@ void bind_rollouts(nb::module_& module) {
       "rollout", &rolled_out, "task"_a, "policy"_a, "trajectories"_a = 50, "steps"_a = 150,
       "seed"_a = 0, "first_index"_a = 0, "features"_a = Features{}, "threads"_a = 1,
       "out"_a = nb::none(),
-      "Simulates trajectories of one task under one policy: a pure function of the task, the "
-      "policy and the settings without threads (0 uses all cores). A batch of 50 is the "
-      "batches of 20 and 30 at first_index 0 and 20, to the bit. `out` is a batch of the same "
-      "shape whose memory is written again.");
-  module.def(
-      "evaluate", &evaluated, "task"_a, "policy"_a, "trajectories"_a = 50, "steps"_a = 150,
-      "seed"_a = 0, "first_index"_a = 0, "features"_a = Features{}, "threads"_a = 1,
-      "What a policy costs: {mean_cost, failed, diverged}, without keeping trajectories. Uses "
-      "the policy as it is; pass policy.without_noise() for the cost of its mean.");
+      first(
+          "rollout",
+          " 0 threads are all cores. A batch of 50 is the batches of 20 and 30 at first_index 0\n"
+          "and 20, to the bit. `out` is a batch of the same shape whose memory is written again."));
+  module.def("evaluate", &evaluated, "task"_a, "policy"_a, "trajectories"_a = 50, "steps"_a = 150,
+             "seed"_a = 0, "first_index"_a = 0, "features"_a = Features{}, "threads"_a = 1,
+             doc("Evaluation", "\nThe result is {mean_cost, failed, diverged}."));
   module.def(
       "state_paths",
       [](const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
@@ -94,9 +92,7 @@ void bind_rollouts(nb::module_& module) {
         return paths;
       },
       "task"_a, "policy"_a, "trajectories"_a = 1, "steps"_a = 150, "seed"_a = 0,
-      "features"_a = Features{},
-      "The states of these trajectories relative to the goal, one row for each step that was lived "
-      "through.");
+      "features"_a = Features{}, doc("state_paths", "\nIn Python one row for each step."));
 }
 
 }  // namespace lifeguard::python

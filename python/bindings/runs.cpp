@@ -262,15 +262,16 @@ void bind_runs(nb::module_& module) {
         const nb::gil_scoped_release release;
         return summary_json(summarise(RunView(path)));
       },
-      "path"_a, "What comparisons and people want to know of a run, as JSON.");
+      "path"_a, doc("RunSummary", " As JSON."));
   module.def(
       "compare_json", &compared, "experiment"_a, "folder"_a = Path{}, "threads"_a = 0,
       "Runs every method of the configuration over its seeds; as `lifeguard compare --json`.");
   module.def("read_run", &run_to_dict, "path"_a, "What a run file holds, as plain values.");
   module.def(
       "check_run", &checked, "path"_a, "replay"_a = false,
-      "Reads a run file from the first byte to the last and believes nothing of it; `findings` "
-      "is empty if all holds. With `replay` it is played again and compared to the bit.");
+      doc("check_run",
+          "\nThe result has what was looked at, and `findings`, which is empty if all holds. With\n"
+          "`replay` the run is played again and compared to the bit."));
   module.def(
       "report_json",
       [](const Paths& runs) {
@@ -278,7 +279,7 @@ void bind_runs(nb::module_& module) {
         return report_data(runs).dump(-1, ' ', false,
                                       nlohmann::ordered_json::error_handler_t::replace);
       },
-      "runs"_a, "All that the report shows of some runs, as JSON; docs/report.md describes it.");
+      "runs"_a, first("report_data"));
   module.def(
       "report_html",
       [](const Paths& runs) {
@@ -294,13 +295,10 @@ void bind_runs(nb::module_& module) {
         const nb::gil_scoped_release release;
         return policy_to_json(export_policy(RunView(run), task)).dump();
       },
-      "run"_a, "task"_a, "A learnt policy for a controller, as JSON.");
+      "run"_a, "task"_a,
+      doc("export_policy", "\nThe result is a policy for a controller, as JSON."));
 
-  nb::class_<FleetRun>(
-      module, "FleetRun",
-      "A fleet that learns from outside: whoever has the machines asks what to play,\n"
-      "plays it, and tells what happened. All of it is in one run file; every call is\n"
-      "one transaction.")
+  nb::class_<FleetRun>(module, "FleetRun", doc("FleetRun"))
       .def(
           "__init__",
           [](FleetRun* self, const ExperimentConfig& fleet, const Path& run_file) {
@@ -310,7 +308,8 @@ void bind_runs(nb::module_& module) {
           },
           "fleet"_a, "run_file"_a)
       .def_prop_ro("rounds_done", &FleetRun::rounds_done)
-      .def_prop_ro("changes", [](const FleetRun& f) { return f.changes(); })
+      .def_prop_ro(
+          "changes", [](const FleetRun& f) { return f.changes(); }, doc("FleetRun::changes"))
       .def_prop_ro("machines", &FleetRun::active_machines)
       .def(
           "policy_json",
@@ -318,7 +317,7 @@ void bind_runs(nb::module_& module) {
             const nb::gil_scoped_release release;
             return policy_to_json(f.policy(machine)).dump();
           },
-          "machine"_a, "What the machine shall play next, proven and written down, as JSON.")
+          "machine"_a, doc("FleetRun::policy", " As JSON."))
       .def(
           "observe_json",
           [](FleetRun& f, const std::string& machine, const std::string& recording,
@@ -331,7 +330,8 @@ void bind_runs(nb::module_& module) {
             return observed_to_json(f.observe(machine, read, origin), machine).dump();
           },
           "machine"_a, "recording"_a, "format"_a = "jsonl", "id"_a = "",
-          "One round, from the text of a trajectory file; what became of it, as JSON.");
+          doc("FleetRun::observe",
+              "\nFrom the text of a trajectory file; what became of it, as JSON."));
 
   module.def(
       "record",
@@ -352,7 +352,7 @@ void bind_runs(nb::module_& module) {
       },
       "task"_a, "policy"_a, "trajectories"_a = 50, "steps"_a = 150, "seed"_a = 0,
       "features"_a = Features{}, "machine"_a = "", "fingerprint"_a = "", "format"_a = "jsonl",
-      "Simulates and records: the text of a trajectory file (docs/trajectories.md).");
+      doc("recorded", "\nThe result is the text of a trajectory file (docs/trajectories.md)."));
   module.def(
       "read_recording",
       [](const std::string& text, const Task& task, int steps, const Features& features,
@@ -362,7 +362,7 @@ void bind_runs(nb::module_& module) {
         return to_trajectories(read_recording(text, read, "recording"), task, features, steps);
       },
       "text"_a, "task"_a, "steps"_a, "features"_a = Features{}, "format"_a = "jsonl",
-      "The batch that a learner of this task takes, from the text of a trajectory file.");
+      doc("to_trajectories", "\nFrom the text of a trajectory file."));
 }
 
 }  // namespace lifeguard::python

@@ -77,7 +77,7 @@ SafeSet set_from_toml(const std::string& toml, const Task& task, const Features&
 }
 
 /// Also what inequalities mean, which a set's own text does not have.
-std::pair<std::string, std::vector<std::string>> saved(const SafeSet& set) {
+std::pair<std::string, std::vector<std::string>> set_state(const SafeSet& set) {
   std::vector<std::string> meanings;
   for (const auto& closed_loop : set.closed_loops()) {
     meanings.push_back(
@@ -90,7 +90,7 @@ std::pair<std::string, std::vector<std::string>> saved(const SafeSet& set) {
           meanings};
 }
 
-SafeSet loaded(const std::pair<std::string, std::vector<std::string>>& state) {
+SafeSet set_of(const std::pair<std::string, std::vector<std::string>>& state) {
   SafeSet set = read_state(state.first, [](StateReader& reader) {
     int parameters = 0;
     reader.field("parameters", parameters);
@@ -107,27 +107,26 @@ SafeSet loaded(const std::pair<std::string, std::vector<std::string>>& state) {
 }  // namespace
 
 void bind_safe_sets(nb::module_& module) {
-  nb::class_<GainInequality>(module, "GainInequality",
-                             "A convex condition on the gains K of a policy u = K x:\n"
-                             "[I; K]' Theta [I; K] <= Q, for every x.")
+  nb::class_<GainInequality>(module, "GainInequality", doc("GainInequality"))
       .def(nb::init<std::string, Eigen::MatrixXd, Eigen::MatrixXd>(), "name"_a, "theta"_a,
-           "limit"_a)
+           "limit"_a, doc("GainInequality::GainInequality"))
       .def_prop_ro("name", &GainInequality::name)
-      .def_prop_ro("theta", [](const GainInequality& q) { return Eigen::MatrixXd(q.theta()); })
-      .def_prop_ro("limit", [](const GainInequality& q) { return Eigen::MatrixXd(q.limit()); })
+      .def_prop_ro(
+          "theta", [](const GainInequality& q) { return Eigen::MatrixXd(q.theta()); },
+          doc("GainInequality::theta"))
+      .def_prop_ro(
+          "limit", [](const GainInequality& q) { return Eigen::MatrixXd(q.limit()); },
+          doc("GainInequality::limit"))
       .def(
           "ratio",
           [](const GainInequality& q, const Eigen::VectorXd& parameters) {
             require_size("parameters", parameters.size(), q.parameters());
             return q.ratio(parameters);
           },
-          "parameters"_a, "The condition holds where it is at most 1, up to rounding.");
+          "parameters"_a, doc("GainInequality::ratio"));
 
-  nb::class_<SafeSet>(module, "SafeSet",
-                      "The policies of one task that are allowed: A alpha <= b, |b - A alpha| <=\n"
-                      "slack_limit, and every matrix inequality holds. Each row has a name that\n"
-                      "messages, certificates and plots repeat. A value.")
-      .def(nb::init<int>(), "parameters"_a, "All policies with so many parameters.")
+  nb::class_<SafeSet>(module, "SafeSet", doc("SafeSet"))
+      .def(nb::init<int>(), "parameters"_a, doc("SafeSet::SafeSet"))
       .def(
           "__init__",
           [](SafeSet* self, const Eigen::MatrixXd& coefficients, const Eigen::VectorXd& limits,
@@ -135,79 +134,78 @@ void bind_safe_sets(nb::module_& module) {
             new (self) SafeSet(coefficients, limits, names_or_numbers(names, limits.size(), "row"),
                                slack_limit);
           },
-          "coefficients"_a, "limits"_a, "names"_a = Names{}, "slack_limit"_a = kInfinity)
+          "coefficients"_a, "limits"_a, "names"_a = Names{}, "slack_limit"_a = kInfinity,
+          doc("SafeSet::SafeSet#2"))
       .def_static("from_toml", &set_from_toml, "toml"_a, "task"_a, "features"_a = Features{},
                   "The safe set that the tables of a [safe_set] describe for this task; "
                   "docs/safe_sets.md lists the keys.")
       .def_prop_ro("parameters", &SafeSet::parameters)
       .def_prop_ro("rows", &SafeSet::rows)
       .def_prop_ro("constraints", &SafeSet::constraints, "Rows and matrix inequalities.")
-      .def_prop_ro("constrained", &SafeSet::constrained, "Whether anything is asked for.")
+      .def_prop_ro("constrained", &SafeSet::constrained, doc("SafeSet::constrained"))
       .def_prop_ro(
-          "coefficients", [](const SafeSet& s) { return Eigen::MatrixXd(s.coefficients()); }, "A.")
+          "coefficients", [](const SafeSet& s) { return Eigen::MatrixXd(s.coefficients()); },
+          doc("SafeSet::coefficients"))
       .def_prop_ro(
           "limits", [](const SafeSet& s) { return Eigen::VectorXd(s.limits()); }, "b.")
       .def_prop_ro(
           "names", [](const SafeSet& s) { return Names(s.names()); },
           "Names of the constraints, of the rows first.")
-      .def_prop_ro("slack_limit", &SafeSet::slack_limit)
+      .def_prop_ro("slack_limit", &SafeSet::slack_limit, doc("SafeSet::slack_limit"))
       .def_prop_ro("inequalities",
                    [](const SafeSet& s) { return std::vector<GainInequality>(s.inequalities()); })
-      .def("with_slack_limit", &SafeSet::with_slack_limit, "slack_limit"_a)
-      .def("with_inequalities", &SafeSet::with_inequalities, "inequalities"_a)
+      .def("with_slack_limit", &SafeSet::with_slack_limit, "slack_limit"_a,
+           doc("SafeSet::with_slack_limit"))
+      .def("with_inequalities", &SafeSet::with_inequalities, "inequalities"_a,
+           doc("SafeSet::with_inequalities"))
       .def("margins", &margins_to_dict, "parameters"_a,
-           "Rigorous lower bounds on how far inside a parameter vector is: {rows: {name: margin}, "
-           "slack, worst, worst_row}.")
+           doc("Margins", "\nThe result is {rows: {name: margin}, slack, worst, worst_row}."))
       .def(
           "obeys",
           [](const SafeSet& s, const Eigen::VectorXd& parameters) {
             require_parameters_of(s, parameters);
             return obeys_exactly(s, parameters);
           },
-          "parameters"_a, "Whether the parameters obey every constraint, in exact arithmetic.")
+          "parameters"_a, doc("obeys_exactly"))
       .def(
           "strictly_safe",
           [](const SafeSet& s, const Eigen::VectorXd& parameters) {
             require_parameters_of(s, parameters);
             return strictly_safe(s, parameters);
           },
-          "parameters"_a,
-          "Whether the parameters are proven to lie strictly inside: every margin is above 0.")
+          "parameters"_a, doc("strictly_safe"))
       .def(
           "why_not_safe",
           [](const SafeSet& s, const Eigen::VectorXd& parameters) {
             require_parameters_of(s, parameters);
             return why_not_safe(s, parameters);
           },
-          "parameters"_a, "Why they are not strictly safe, with numbers. Empty if they are.")
+          "parameters"_a, doc("why_not_safe"))
       .def("violations", &violations, "parameters"_a,
-           "What does not hold, by the independent checker in exact arithmetic; empty: all holds.")
-      .def("feasibility", &feasibility,
-           "Whether there are strictly safe policies, and if not, why.")
+           doc("check_policy", "\nThe result says in words what does not hold; empty: all holds."))
+      .def("feasibility", &feasibility, doc("check_feasibility"))
       .def_prop_ro(
           "bounded",
           [](const SafeSet& s) {
             return check_boundedness(s).status == BoundednessStatus::bounded;
           },
-          "Whether the set ends in every direction.")
+          doc("check_boundedness"))
       .def(
           "anchor",
           [](const SafeSet& s, const std::optional<Eigen::VectorXd>& given) -> nb::object {
             const Anchor anchor = choose_anchor(s, given);
             return anchor.source == AnchorSource::none ? nb::none() : nb::cast(anchor.parameters);
           },
-          "given"_a = nb::none(),
-          "A strictly safe policy: the given one, that of a closed loop, the origin or the centre; "
-          "None if there is none.")
+          "given"_a = nb::none(), doc("choose_anchor"))
       .def(nb::self == nb::self)
       .def("__and__",
            [](const SafeSet& a, const SafeSet& b) {
              return intersect({a, b});
            })
-      .def("__getstate__", &saved)
+      .def("__getstate__", &set_state)
       .def("__setstate__",
            [](SafeSet& self, const std::pair<std::string, std::vector<std::string>>& state) {
-             new (&self) SafeSet(loaded(state));
+             new (&self) SafeSet(set_of(state));
            })
       .def("__repr__", [](const SafeSet& s) {
         return fmt::format("<SafeSet: {} rows, {} inequalities on {} parameters>", s.rows(),
@@ -219,17 +217,15 @@ void bind_safe_sets(nb::module_& module) {
       [](const Eigen::VectorXd& lower, const Eigen::VectorXd& upper, const Names& names) {
         return gain_box(lower, upper, names_or_numbers(names, lower.size(), "gain"));
       },
-      "lower"_a, "upper"_a, "names"_a = Names{},
-      "lower <= alpha <= upper. An infinite bound gives no row.");
+      "lower"_a, "upper"_a, "names"_a = Names{}, doc("gain_box"));
   module.def(
       "gain_box_towards",
       [](const Eigen::VectorXd& best, double reach, double from, const Names& names) {
         return gain_box_towards(best, reach, from, names_or_numbers(names, best.size(), "gain"));
       },
       "best"_a, "reach"_a, "start"_a = 0.0, "names"_a = Names{},
-      "Every gain stays between `start` and `reach` times its value in `best`.");
-  module.def("half_space", &half_space, "normal"_a, "limit"_a, "name"_a,
-             "normal . alpha <= limit.");
+      doc("gain_box_towards", "\nIn Python `from` is called `start`."));
+  module.def("half_space", &half_space, "normal"_a, "limit"_a, "name"_a, doc("half_space"));
   module.def(
       "action_limits",
       [](const Eigen::VectorXd& state_low, const Eigen::VectorXd& state_high,
@@ -247,8 +243,7 @@ void bind_safe_sets(nb::module_& module) {
       },
       "state_low"_a, "state_high"_a, "action_low"_a, "action_high"_a, "goal"_a = nb::none(),
       "features"_a = Features{}, "names"_a = Names{},
-      "The mean action K phi(x) stays within [action_low, action_high] for every state of a box. "
-      "Exact: K obeys the rows if and only if the limits hold on the whole box.");
+      joined(doc("ActionLimits", "\n"), doc("action_limits")));
   module.def(
       "mass_stability",
       [](double mass, double spring, double damping, double actuator_gain, double decay_rate,
@@ -265,9 +260,7 @@ void bind_safe_sets(nb::module_& module) {
       },
       "mass_kilograms"_a, "spring_newtons_per_metre"_a, "damping_newton_seconds_per_metre"_a,
       "actuator_gain"_a = 1.0, "decay_rate_per_second"_a = 0.0, "time_step_seconds"_a = 0.0,
-      "features"_a = Features{},
-      "Stability, by Routh and Hurwitz, of a mass on a spring with a damper under u = K (x - "
-      "goal).");
+      "features"_a = Features{}, joined(doc("MassStability", "\n"), doc("mass_stability")));
   module.def(
       "barrier_rows",
       [](const std::vector<std::tuple<Eigen::VectorXd, Eigen::VectorXd, double, std::string>>&
@@ -280,12 +273,9 @@ void bind_safe_sets(nb::module_& module) {
         return barrier_rows(conditions, features, goal);
       },
       "conditions"_a, "goal"_a, "features"_a = Features{},
-      "direction . K phi(x) <= limit at given states: conditions are (state, direction, limit, "
-      "name).");
-  module.def(
-      "intersect", &intersect, "parts"_a,
-      "What obeys all of the sets. A name that occurs again gets \" (2)\" appended. Intersect "
-      "first, then call with_slack_limit.");
+      joined(doc("BarrierCondition", "\n"),
+             doc("barrier_rows", "\nConditions are (state, direction, limit, name).")));
+  module.def("intersect", &intersect, "parts"_a, doc("intersect"));
 }
 
 }  // namespace lifeguard::python

@@ -20,15 +20,15 @@
 namespace lifeguard::python {
 namespace {
 
-using Names = std::vector<std::pair<std::string, std::string>>;
+using SignalTexts = std::vector<std::pair<std::string, std::string>>;
 
-Names names_of(const std::vector<Signal>& signals) {
-  Names names;
+SignalTexts names_of(const std::vector<Signal>& signals) {
+  SignalTexts names;
   for (const Signal& s : signals) names.emplace_back(s.name, s.unit);
   return names;
 }
 
-std::vector<Signal> signals_of(const Names& names) {
+std::vector<Signal> signals_of(const SignalTexts& names) {
   std::vector<Signal> signals;
   for (const auto& [name, unit] : names) signals.push_back({name, unit});
   return signals;
@@ -100,8 +100,9 @@ System system_from(const nb::tuple& state, const TaskSettings* settings) {
     return {std::make_shared<const PythonSystem>(nb::borrow<nb::object>(state[1]))};
   }
   if (kind == "described") {
-    DescribedSystem d{signals_of(nb::cast<Names>(state[1])), signals_of(nb::cast<Names>(state[2])),
-                      signals_of(nb::cast<Names>(state[3])), std::nullopt};
+    DescribedSystem d{signals_of(nb::cast<SignalTexts>(state[1])),
+                      signals_of(nb::cast<SignalTexts>(state[2])),
+                      signals_of(nb::cast<SignalTexts>(state[3])), std::nullopt};
     const nb::object model = state[4];
     if (!model.is_none()) {
       auto [a, b] = nb::cast<std::pair<Eigen::MatrixXd, Eigen::MatrixXd>>(model);
@@ -126,15 +127,16 @@ void bind_systems(nb::module_& module) {
           [](const CounterRandom& random, std::uint32_t n, double low, double high) {
             return random.uniform(n, low, high);
           },
-          "n"_a, "low"_a = 0.0, "high"_a = 1.0, "The n-th uniform of this sequence.")
+          "n"_a, "low"_a = 0.0, "high"_a = 1.0, doc("CounterRandom::uniform"))
       .def("normal", &CounterRandom::normal, "n"_a, "The n-th standard normal of this sequence.");
 
   nb::class_<System>(
       module, "System",
-      "A machine with its parameters: a built-in one, or a user's own.\n\n"
-      "System(\"cart-pole\", pole_mass_kilograms=0.2) is a registered one with some\n"
-      "of its parameters changed; System(object) is one that is written in Python, see\n"
-      "lifeguard.OwnSystem.")
+      first("System",
+            "\n\n"
+            "System(\"cart-pole\", pole_mass_kilograms=0.2) is a registered one with some\n"
+            "of its parameters changed; System(object) is one that is written in Python, see\n"
+            "lifeguard.OwnSystem."))
       .def(
           "__init__",
           [](System* self, const std::string& name, const nb::kwargs& parameters) {
@@ -150,8 +152,8 @@ void bind_systems(nb::module_& module) {
           "own"_a, "parameters"_a)
       .def_static(
           "linear",
-          [](const Eigen::MatrixXd& a, const Eigen::MatrixXd& b, const Names& states,
-             const Names& actions) {
+          [](const Eigen::MatrixXd& a, const Eigen::MatrixXd& b, const SignalTexts& states,
+             const SignalTexts& actions) {
             DescribedSystem d{signals_of(states), signals_of(actions), {}, LinearModel{a, b}};
             for (long i = 0; states.empty() && i < a.rows(); ++i) {
               d.states.push_back({fmt::format("state {}", i + 1), "1"});
@@ -164,7 +166,7 @@ void bind_systems(nb::module_& module) {
                 TaskSettings::unlimited(static_cast<int>(a.rows()), static_cast<int>(b.cols()));
             return make_described_system(std::move(d), settings);
           },
-          "a"_a, "b"_a, "states"_a = Names{}, "actions"_a = Names{},
+          "a"_a, "b"_a, "states"_a = SignalTexts{}, "actions"_a = SignalTexts{},
           "x+ - goal = A (x - goal) + B u, one step of dt; its task has start box and weights.")
       .def_prop_ro("name", &system_name)
       .def_prop_ro("parameters", &parameters_of, "The parameters' values by name; a copy.")
@@ -190,7 +192,7 @@ void bind_systems(nb::module_& module) {
       });
 
   module.def("systems", &system_names, "The names of all registered systems, built-in ones first.");
-  module.def("families", &family_names, "The names of the families that configurations can name.");
+  module.def("families", &family_names, doc("family_names"));
 }
 
 }  // namespace lifeguard::python

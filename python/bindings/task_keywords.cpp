@@ -7,14 +7,13 @@
 #include <tuple>
 #include <vector>
 
+#include "bindings/keywords.hpp"
 #include "bindings/sigma.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 
 namespace lifeguard::python {
 namespace {
-
-std::string shown(const nb::handle& value) { return nb::cast<std::string>(nb::repr(value)); }
 
 void take(const nb::handle& given, std::string_view key, int /*size*/, double& value) {
   require(nb::try_cast(given, value), key, shown(given), "must be a number");

@@ -61,11 +61,11 @@ std::vector<ParameterRange> to_ranges(const Ranges& ranges) {
 
 void bind_tasks(nb::module_& module) {
   nb::class_<Task>(module, "Task",
-                   "One control problem: a system, and where it starts, what it costs, what its\n"
-                   "limits are. A value without hidden state. Keyword arguments are the keys of a\n"
-                   "[family] table: dt_seconds, integrator, start_low, start_high, goal,\n"
-                   "state_weights, action_weights, action_low, action_high, failure_bounds,\n"
-                   "failure_cost, sigma, noise_limit; a number stands for equal entries.")
+                   first("Task",
+                         " Keyword arguments are the keys of a\n"
+                         "[family] table: dt_seconds, integrator, start_low, start_high, goal,\n"
+                         "state_weights, action_weights, action_low, action_high, failure_bounds,\n"
+                         "failure_cost, sigma, noise_limit; a number stands for equal entries."))
       .def(
           "__init__",
           [](Task* self, std::string name, const System& system, const nb::kwargs& settings) {
@@ -79,9 +79,7 @@ void bind_tasks(nb::module_& module) {
           "All settings by name; a copy.")
       .def_prop_ro("states", &Task::states, "How many states there are.")
       .def_prop_ro("actions", &Task::actions, "How many actions there are.")
-      .def_prop_ro("inputs", &Task::inputs,
-                   "Number of what a policy with default features sees: its gains are actions x "
-                   "inputs.")
+      .def_prop_ro("inputs", &Task::inputs, doc("Task::inputs"))
       .def_prop_ro("sigma", [](const Task& task) { return task.settings.sigma; })
       .def(
           "with_settings",
@@ -101,17 +99,14 @@ void bind_tasks(nb::module_& module) {
             return changed;
           },
           "parameters"_a, "The same task with some parameters of its system changed.")
-      .def("feature_count", &feature_count, "features"_a = Features{},
-           "Number of features a policy for this task must have.")
+      .def("feature_count", &feature_count, "features"_a = Features{}, doc("feature_count"))
       .def(
           "input",
           [](const Task& task, const Eigen::VectorXd& state) {
             require_state(task, state);
             return task.input(state);
           },
-          "state"_a,
-          "What a policy with default features sees in this state: the system's own features, else "
-          "the state relative to the goal.")
+          "state"_a, doc("Task::input"))
       .def(
           "step",
           [](const Task& task, const Eigen::VectorXd& state, const Eigen::VectorXd& action) {
@@ -119,8 +114,7 @@ void bind_tasks(nb::module_& module) {
             require_action(task, action);
             return task.step(state, action);
           },
-          "state"_a, "action"_a,
-          "One step with the action limited and held for dt; no noise, no failure test.")
+          "state"_a, "action"_a, doc("Task::step"))
       .def(
           "cost",
           [](const Task& task, const Eigen::VectorXd& state, const Eigen::VectorXd& action) {
@@ -128,26 +122,23 @@ void bind_tasks(nb::module_& module) {
             require_action(task, action);
             return task.cost(state, action);
           },
-          "state"_a, "action"_a, "The cost of one live step.")
+          "state"_a, "action"_a, doc("Task::cost"))
       .def(
           "failed",
           [](const Task& task, const Eigen::VectorXd& state) {
             require_state(task, state);
             return task.failed(state);
           },
-          "state"_a, "Whether this state ends the trajectory.")
+          "state"_a, doc("Task::failed"))
       .def(
           "linearise",
           [](const Task& task) {
             const LinearModel model = task.linearise();
             return std::pair(model.a, model.b);
           },
-          "(A, B): the derivative of step() at the goal and the action that holds it there.")
-      .def("equilibrium_action", &Task::equilibrium_action,
-           "The action that keeps the goal at rest, e.g. against a spring.")
-      .def("lqr_gains", &lqr_policy_gains, "features"_a = Features{},
-           "The LQR controller of the task's own linearisation and cost, as the gains of a policy. "
-           "Raises InvalidInput if the task has none.")
+          doc("Task::linearise", "\nThe result is (A, B)."))
+      .def("equilibrium_action", &Task::equilibrium_action, doc("Task::equilibrium_action"))
+      .def("lqr_gains", &lqr_policy_gains, "features"_a = Features{}, doc("lqr_gains"))
       .def(
           "gain_names",
           [](const Task& task, const Features& features) {
@@ -174,8 +165,7 @@ void bind_tasks(nb::module_& module) {
 
   nb::class_<Family>(
       module, "Family",
-      "Similar tasks: one system, some of its parameters varied, everything else in\n"
-      "common. `ranges` has (low, high) or (low, high, logarithmic) by parameter.")
+      doc("Family", "\n`ranges` has (low, high) or (low, high, logarithmic) by parameter."))
       .def(
           "__init__",
           [](Family* self, std::string name, const System& nominal, const Ranges& ranges,
@@ -187,7 +177,7 @@ void bind_tasks(nb::module_& module) {
       .def_static(
           "named", [](const std::string& name) { return family_by_name(name); }, "name"_a,
           "A family that configurations can name, see families().")
-      .def_static("load", &load_family, "path"_a, "From the [family] table of a TOML file.")
+      .def_static("load", &load_family, "path"_a, doc("load_family"))
       .def_static(
           "parse",
           [](const std::string& toml, const std::string& source) {
@@ -195,7 +185,7 @@ void bind_tasks(nb::module_& module) {
           },
           "toml"_a, "source"_a = "text", "From the [family] table of a TOML text.")
       .def_ro("name", &Family::name)
-      .def_ro("nominal", &Family::nominal)
+      .def_ro("nominal", &Family::nominal, doc("Family::nominal"))
       .def_prop_ro("ranges",
                    [](const Family& family) {
                      nb::dict result;
@@ -206,8 +196,7 @@ void bind_tasks(nb::module_& module) {
                    })
       .def_prop_ro("settings",
                    [](const Family& family) { return task_settings_to_dict(family.settings); })
-      .def("draw", &Family::draw, "seed"_a, "index"_a = 0,
-           "Task `index` of the family drawn with this seed: a pure function of both.")
+      .def("draw", &Family::draw, "seed"_a, "index"_a = 0, doc("Family::draw"))
       .def("draw_many", &Family::draw_many, "seed"_a, "count"_a)
       .def("__getstate__",
            [](const Family& family) {
@@ -237,8 +226,8 @@ void bind_tasks(nb::module_& module) {
         register_system(system, {make_family(system_name(system), system, to_ranges(ranges))});
       },
       "system"_a, "ranges"_a = Ranges{},
-      "Makes a system known by its name, with a family in which these parameters vary, so that "
-      "configurations, run files and reports treat it as the built-in ones.");
+      doc("register_system",
+          "\nConfigurations, run files and reports then treat it as the built-in ones."));
 }
 
 }  // namespace lifeguard::python

@@ -18,8 +18,6 @@ namespace {
 /// The batch of the object that an array is to be a view of.
 Trajectories& batch_of(nb::handle self) { return nb::cast<Trajectories&>(self); }
 
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
 void require_index(const Trajectories& batch, int i) {
   require(i >= 0 && i < batch.count(), "trajectory", i,
           fmt::format("must be at least 0 and less than {}", batch.count()));
@@ -164,24 +162,22 @@ using State = std::tuple<nb::object, nb::object, nb::object, nb::object, std::ve
 }  // namespace
 
 void bind_trajectories(nb::module_& module) {
-  nb::class_<Trajectories>(
-      module, "Trajectories", nb::is_weak_referenceable(),
-      "A batch of trajectories of one task. Step m of trajectory i is live while m < "
-      "lengths[i].\n\n"
-      "A trajectory that ended before `steps` has zero features and actions from there on, and if\n"
-      "it failed, each further step costs the task's failure cost; if it was cut short, further\n"
-      "costs are zero because they are not known, and the features of the state that the last\n"
-      "action led to are kept, to value it from there.\n\n"
-      "features (count x steps x features), actions (count x steps x actions) and costs (count x\n"
-      "steps) are views of the batch's own memory: nothing is copied, and what is written into\n"
-      "them is in the batch. `actions` are as the policy commanded them, noise included, before\n"
-      "the actuators' limits.")
+  nb::class_<Trajectories>(module, "Trajectories", nb::is_weak_referenceable(),
+                           doc("Trajectories",
+                               "\n\n"
+                               "features (count x steps x features), actions (count x steps x "
+                               "actions) and costs (count x\n"
+                               "steps) are views of the batch's own memory: nothing is copied, and "
+                               "what is written into\n"
+                               "them is in the batch. `actions` are as the policy commanded them, "
+                               "noise included, before\n"
+                               "the actuators' limits."))
       .def(
           "__init__",
           [](Trajectories* self, int count, int steps, int features, int actions) {
             new (self) Trajectories(made(count, steps, features, actions));
           },
-          "count"_a, "steps"_a, "features"_a, "actions"_a, "All zero, all live.")
+          "count"_a, "steps"_a, "features"_a, "actions"_a, doc("Trajectories::Trajectories"))
       .def_static(
           "from_arrays", &from_arrays, "features"_a, "actions"_a, "costs"_a,
           "lengths"_a = nb::none(), "ends"_a = nb::none(), "failure_cost"_a = 0.0,
@@ -215,8 +211,7 @@ void bind_trajectories(nb::module_& module) {
             require_finite("failure_cost", failure_cost);
             b.fail(i, length, failure_cost);
           },
-          "trajectory"_a, "length"_a, "failure_cost"_a,
-          "The trajectory fails after so many steps: the rest is zero but for the failure cost.")
+          "trajectory"_a, "length"_a, "failure_cost"_a, doc("Trajectories::fail"))
       .def(
           "cut",
           [](Trajectories& b, int i, int length, const std::optional<Eigen::VectorXd>& after) {
@@ -231,11 +226,10 @@ void bind_trajectories(nb::module_& module) {
             b.cut(i, length, {after->data(), static_cast<std::size_t>(after->size())});
           },
           "trajectory"_a, "length"_a, "features_after"_a = nb::none(),
-          "The trajectory is cut short after so many steps, in a state with these features. If "
-          "these are not given, the last recorded step serves as that state and is a step no more.")
+          joined(doc("Trajectories::cut", "\nWithout features: "), doc("Trajectories::cut#2")))
       .def_prop_ro("failed", &Trajectories::failed, "Trajectories that failed.")
       .def_prop_ro("diverged", &Trajectories::diverged, "Those of them that diverged.")
-      .def_prop_ro("cut_short", &Trajectories::cut_short, "Trajectories that were cut short.")
+      .def_prop_ro("cut_short", &Trajectories::cut_short, doc("Trajectories::cut_short"))
       .def_prop_ro(
           "mean_costs",
           [](const Trajectories& b) {
@@ -243,10 +237,9 @@ void bind_trajectories(nb::module_& module) {
             for (int i = 0; i < b.count(); ++i) costs(i) = b.mean_cost(i);
             return costs;
           },
-          "C(tau) of each trajectory: the mean of its costs over all steps; of one that was "
-          "cut short the mean over its own steps.")
+          doc("Trajectories::mean_cost", " One for each trajectory."))
       .def("mean_cost", nb::overload_cast<>(&Trajectories::mean_cost, nb::const_),
-           "The mean of C(tau) over the batch, completed where trajectories were cut short.")
+           doc("Trajectories::mean_cost#2"))
       .def(
           "validate", &Trajectories::validate,
           "Raises InvalidInput if a number is not finite, a length does not fit, or numbers follow "
@@ -256,10 +249,7 @@ void bind_trajectories(nb::module_& module) {
           [](const Trajectories& b, const GaussianPolicy& played) {
             return check_to_dict(check_trajectories(b, played));
           },
-          "played"_a,
-          "Looks at everything: shape, lengths, every number, what follows the ends, and whether "
-          "the "
-          "actions are draws of the policy.")
+          "played"_a, doc("check_trajectories"))
       .def(nb::self == nb::self)
       .def("__len__", &Trajectories::count)
       .def("__getstate__",

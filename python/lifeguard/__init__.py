@@ -139,12 +139,12 @@ def project(problem: dict, *, mode="exact", max_alternations=1000, objective_tol
 
 
 def _fleet_policy(self, machine: str) -> dict:
-    """What the machine shall play next, proven and written down before it leaves."""
+    """What the machine shall play next, proven now and written down before it leaves."""
     return _json.loads(self.policy_json(machine))
 
 
 def _fleet_observe(self, machine: str, recording: str, format: str = "jsonl", id: str = "") -> dict:
-    """One round, from the text of a trajectory file (docs/trajectories.md); what became of it."""
+    """One round. From the text of a trajectory file (docs/trajectories.md); what became of it."""
     return _json.loads(self.observe_json(machine, recording, format, id))
 
 

@@ -54,7 +54,8 @@ def draw(task, state) -> np.ndarray:
     """The machine in this state: 320 x 480 x 3 bytes."""
     drawings = {"cart-pole": _cart_pole, "mass-spring": _mass_spring, "quadrotor": _quadrotor}
     about = task.system.description
-    return drawings.get(about["drawing"], _signals)(task, about, np.nan_to_num(np.asarray(state, dtype=float)))
+    drawing = _pendulum if task.system.name == "gymnasium-pendulum" else drawings.get(about["drawing"], _signals)
+    return drawing(task, about, np.nan_to_num(np.asarray(state, dtype=float)))
 
 
 def _places(about, state, count):
@@ -64,7 +65,8 @@ def _places(about, state, count):
 
 def _cart_pole(task, about, state):
     x, angle = _places(about, state, 2)
-    length = task.system.parameters.get("pole_length_metres", 1.0)
+    parameters = task.system.parameters
+    length = parameters.get("pole_length_metres", 2 * parameters.get("half_length", 0.5))
     canvas = Canvas(metres=max(4.0, 4 * length), centre=(float(np.clip(x, -50, 50)), length / 2))
     canvas.box((x, -0.12), 1000, 0.01, GREY)
     canvas.box((0, -0.12), 0.02, 0.12, GREY)
@@ -72,6 +74,15 @@ def _cart_pole(task, about, state):
     tip = (x + length * math.sin(angle), length * math.cos(angle))
     canvas.line((x, 0), tip, 0.07, ORANGE)
     canvas.disc((x, 0), 0.05, BLUE)
+    return canvas.frame()
+
+
+def _pendulum(task, about, state):
+    length = task.system.parameters["length"]
+    canvas = Canvas(metres=3.6 * length)
+    tip = (-length * math.sin(state[0]), length * math.cos(state[0]))
+    canvas.line((0, 0), tip, 0.2 * length, ORANGE)
+    canvas.disc((0, 0), 0.06 * length, INK)
     return canvas.frame()
 
 

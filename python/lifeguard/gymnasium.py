@@ -9,7 +9,9 @@
     envs = gymnasium.make_vec("lifeguard/CartPole-v0", num_envs=1024)
 
 Importing this module registers lifeguard/MassSpring-v0, lifeguard/CartPole-v0, lifeguard/Quadrotor-v0,
-lifeguard/RigidQuadrotor-v0, lifeguard/FlyingQuadrotor-v0, and lifeguard/Task-v0 for a task of any kind.
+lifeguard/RigidQuadrotor-v0, lifeguard/FlyingQuadrotor-v0, and lifeguard/Task-v0 for a task of any kind;
+and lifeguard/GymnasiumPendulum-v0 and lifeguard/GymnasiumCartPole-v0, which are Gymnasium's own Pendulum-v1
+and CartPole-v1 computed by us. The latter has one action whose sign says where to push.
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ SYSTEMS = {
     "Quadrotor": "quadrotor",
     "RigidQuadrotor": "rigid-quadrotor",
     "FlyingQuadrotor": "flying-quadrotor",
+    "GymnasiumPendulum": "gymnasium-pendulum",
+    "GymnasiumCartPole": "gymnasium-cart-pole",
 }
+# Episodes that Gymnasium ends at other numbers of steps than ours.
+STEPS = {"GymnasiumPendulum": 200, "GymnasiumCartPole": 500}
 
 
 # Environments as a source of trajectories.
@@ -58,7 +64,9 @@ def collect(
     policy    a lifeguard.Policy; its noise comes from `seed`.
     episodes  how many trajectories: the first that begin, so that short ones are not preferred.
     steps     of the task; without it the environment's own limit.
-    features  of observations, (n, …) to (n, features); the flat observations without it.
+    features  of the observations of n copies, batched as vector environments batch them (a dictionary
+              of arrays of n rows for a Dict space), to (n, features); without it observations are
+              flattened as gymnasium.spaces.flatten does it.
     action    what the environment is given for the policy's actions, (n, actions) to n actions; without
               it they are limited to the environment's box. The batch has them as the policy said.
     cost      of rewards, n numbers to n numbers; the negative rewards without it.
@@ -75,7 +83,7 @@ def collect(
         steps = source.limit()
         if steps is None:
             raise InvalidInput("steps", "None", "must be given where the environment has no limit of its own")
-    seen = features or _flat
+    seen = features or _flattening(source.observation_space)
     act = action or _limited(source.action_space)
     paid = cost or np.negative
     generator = np.random.default_rng(seed)
@@ -149,6 +157,7 @@ class _SingleSource:
     def __init__(self, env):
         self.env = env
         self.action_space = env.action_space
+        self.observation_space = env.observation_space
         self._over = False
 
     def limit(self):
@@ -156,12 +165,12 @@ class _SingleSource:
 
     def start(self, seed):
         observation, _ = self.env.reset(seed=seed)
-        return _batched(observation)
+        return _batched(self.observation_space, observation)
 
     def step(self, actions):
         observation, reward, terminated, truncated, _ = self.env.step(actions[0])
         self._over = terminated or truncated
-        seen = _batched(observation)
+        seen = _batched(self.observation_space, observation)
         no = np.zeros(1, dtype=bool)
         return _Step(seen, seen, np.array([reward], dtype=float), [terminated], [truncated], no, no)
 
@@ -172,7 +181,7 @@ class _SingleSource:
         if not self._over:
             return np.zeros(1, dtype=bool), observations
         self._over = False
-        return np.ones(1, dtype=bool), _batched(self.env.reset()[0])
+        return np.ones(1, dtype=bool), _batched(self.observation_space, self.env.reset()[0])
 
 
 class _VectorSource:
@@ -182,6 +191,7 @@ class _VectorSource:
         self.envs = envs
         self.count = envs.num_envs
         self.action_space = envs.single_action_space
+        self.observation_space = envs.single_observation_space
         mode = mode if mode is not None else envs.metadata.get("autoreset_mode")
         if mode is None:
             raise InvalidInput("autoreset_mode", "None", "must be given for an environment that does not say it")
@@ -204,9 +214,8 @@ class _VectorSource:
         no = np.zeros(self.count, dtype=bool)
         if self.mode is AutoresetMode.SAME_STEP:
             if ended.any():
-                reached = np.array(observations, copy=True)
-                for i in np.flatnonzero(ended):
-                    reached[i] = infos["final_obs"][i]
+                finals = {i: infos["final_obs"][i] for i in np.flatnonzero(ended)}
+                reached = _with_rows(self.observation_space, observations, finals)
             reset_only, fresh = no, ended
         elif self.mode is AutoresetMode.NEXT_STEP:
             reset_only = fresh = self._over.copy()
@@ -236,17 +245,67 @@ def _limit_of(env):
     return spec.max_episode_steps if spec is not None else None
 
 
-def _batched(observation):
-    return np.asarray(observation)[np.newaxis]
+# Observations of Dict and Tuple spaces are batched part by part: dictionaries and tuples of arrays.
 
 
-def _flat(observations):
-    array = np.asarray(observations, dtype=float)
-    return array.reshape(len(array), -1)
+def _parts(space, value):
+    """(name, space, part) of a Dict or Tuple space's value; None for any other space."""
+    if isinstance(space, spaces.Dict):
+        return [(name, part, value[name]) for name, part in space.spaces.items()]
+    if isinstance(space, spaces.Tuple):
+        return [(place, part, value[place]) for place, part in enumerate(space.spaces)]
+    return None
+
+
+def _rebuilt(space, parts):
+    return dict(parts) if isinstance(space, spaces.Dict) else tuple(part for _, part in parts)
+
+
+def _batched(space, observation):
+    """One observation as a batch of one."""
+    parts = _parts(space, observation)
+    if parts is None:
+        return np.asarray(observation)[np.newaxis]
+    return _rebuilt(space, [(name, _batched(part, value)) for name, part, value in parts])
+
+
+def _with_rows(space, batch, rows):
+    """A copy of a batch with some rows replaced, {row: observation}."""
+    parts = _parts(space, batch)
+    if parts is None:
+        changed = np.array(batch)
+        for i, row in rows.items():
+            changed[i] = row
+        return changed
+    return _rebuilt(
+        space, [(name, _with_rows(part, value, {i: row[name] for i, row in rows.items()})) for name, part, value in parts]
+    )
+
+
+def _flattening(space):
+    """What makes a matrix of a batch of observations: numbers as they are, choices as one of n."""
+    if isinstance(space, (spaces.Box, spaces.MultiBinary)):
+        return lambda batch: np.asarray(batch, dtype=float).reshape(len(batch), -1)
+    if isinstance(space, spaces.Discrete):
+        return lambda batch: np.eye(space.n)[np.asarray(batch) - space.start]
+    if isinstance(space, spaces.MultiDiscrete):
+        sizes, starts = space.nvec.ravel(), space.start.ravel()
+
+        def choices(batch):
+            places = np.asarray(batch).reshape(len(batch), -1) - starts
+            return np.concatenate([np.eye(n)[places[:, i]] for i, n in enumerate(sizes)], axis=1)
+
+        return choices
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        names = list(space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
+        flat = {name: _flattening(space[name]) for name in names}
+        return lambda batch: np.concatenate([flat[name](batch[name]) for name in names], axis=1)
+    raise InvalidInput("features", "None", f"must be given for the observation space {space}")
 
 
 def _matrix(name, values, rows, columns):
-    array = np.asarray(values, dtype=float)
+    # A copy: environments may write their next observations into the same memory.
+    array = np.array(values, dtype=float)
     if array.shape != (rows, columns):
         raise InvalidInput(name, f"of shape {array.shape}", f"must have the shape {(rows, columns)}, as the policy's gains")
     return array
@@ -420,7 +479,7 @@ class TaskVectorEnv(VectorEnv):
 def register_environments():
     """Registers lifeguard/CartPole-v0 and the others; importing this module does it."""
     for name, system in SYSTEMS.items():
-        _register(f"lifeguard/{name}-v0", {"task": system})
+        _register(f"lifeguard/{name}-v0", {"task": system, "steps": STEPS.get(name, 150)})
     _register("lifeguard/Task-v0", {})
 
 

@@ -153,10 +153,13 @@ def test_an_environment_is_the_task_step_by_step(cart):
 @pytest.mark.parametrize("name", list(lgym.SYSTEMS.values()))
 def test_environments_compute_the_bits_of_rollouts(name):
     task = lg.Task(name, lg.System(name))
-    batch = lg.rollout(task, lg.Policy(0.5 * task.lqr_gains(), task.sigma), trajectories=3, steps=40)
+    gains = np.ones((1, task.inputs)) if name.startswith("gymnasium") else 0.5 * task.lqr_gains()
+    policy = lg.Policy(gains, task.sigma)
+    batch = lg.rollout(task, policy, trajectories=3, steps=40)
+    starts = [path[0] for path in lg.state_paths(task, policy, trajectories=3, steps=40)]
     env = lgym.TaskEnv(task, steps=0)
     for i in range(3):
-        observation, _ = env.reset(options={"state": batch.features[i, 0] + task.settings["goal"]})
+        observation, _ = env.reset(options={"state": starts[i] + task.settings["goal"]})
         for m in range(batch.lengths[i]):
             np.testing.assert_array_equal(observation, batch.features[i, m])
             observation, reward, terminated, _, _ = env.step(batch.actions[i, m])
@@ -183,6 +186,112 @@ def test_vector_environments_are_those_of_gymnasium(mode):
             np.testing.assert_array_equal(
                 ours.reset(options={"reset_mask": ended})[0], singles.reset(options={"reset_mask": ended})[0]
             )
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "action"),
+    [
+        ("GymnasiumPendulum", "Pendulum-v1", lambda u: np.array(2 * u, dtype=np.float32)),
+        ("GymnasiumCartPole", "CartPole-v1", lambda u: int(u[0] > 0)),
+    ],
+)
+def test_gymnasiums_tasks_are_gymnasiums(ours, theirs, action):
+    env, reference = gymnasium.make(f"lifeguard/{ours}-v0"), gymnasium.make(theirs)
+    generator = np.random.default_rng(1)
+    ends = []
+    for episode in range(20):
+        env.reset(seed=episode)
+        reference.reset(seed=episode)
+        reference.unwrapped.state = env.unwrapped.state
+        for step in range(600):
+            u = generator.uniform(-1, 1, 1)
+            # Below 1 pushes to the left as 0 does; the pendulum has twice the torque.
+            seen, reward, *over = env.step(2 * u if "Pendulum" in ours else u)[:4]
+            expected, paid, *ended = reference.step(action(u))[:4]
+            np.testing.assert_allclose(seen, expected, rtol=1e-5, atol=1e-5)
+            assert reward == pytest.approx(paid, rel=1e-5, abs=1e-6) and over == ended
+            if any(over):
+                ends.append((step + 1, over.index(True)))
+                break
+    assert len(ends) == 20
+    assert set(ends) == {(200, 1)} if "Pendulum" in ours else {end for _, end in ends} == {0}
+    low, high = env.unwrapped.task.settings["action_low"], env.unwrapped.task.settings["action_high"]
+    np.testing.assert_array_equal([low, high], [[-2], [2]] if "Pendulum" in ours else [[-1], [1]])
+
+
+class Compound(gymnasium.Env):
+    """Observations of parts, which say the episode and the step."""
+
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def __init__(self, kind, length=4):
+        wheel = {"place": gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float64), "gear": gymnasium.spaces.Discrete(3, start=1)}
+        if kind == "dict":
+            self.observation_space = gymnasium.spaces.Dict({"wheel": gymnasium.spaces.Dict(wheel), "lamps": gymnasium.spaces.MultiBinary(2)})
+        else:
+            self.observation_space = gymnasium.spaces.Tuple([wheel["place"], gymnasium.spaces.MultiDiscrete([2, 3]), wheel["gear"]])
+        self.kind, self.length, self.episode = kind, length, -1
+
+    def seen(self):
+        place, gear = np.array([self.episode, self.count], dtype=np.float64), 1 + self.count % 3
+        if self.kind == "dict":
+            return {"wheel": {"place": place, "gear": gear}, "lamps": np.array([1, self.count % 2], dtype=np.int8)}
+        return (place, np.array([self.count % 2, self.count % 3]), gear)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.episode, self.count = self.episode + 1, 0
+        return self.seen(), {}
+
+    def step(self, action):
+        self.count += 1
+        return self.seen(), 0.0, False, self.count >= self.length, {}
+
+
+@pytest.mark.parametrize("kind", ["dict", "tuple"])
+@pytest.mark.parametrize("place", range(4))
+def test_observations_of_parts_are_flattened_as_gymnasium_does(kind, place):
+    one = Compound(kind)
+    size = gymnasium.spaces.flatdim(one.observation_space)
+    envs = one if place == 3 else SyncVectorEnv([lambda: Compound(kind)] * 3, autoreset_mode=MODES[place])
+    batch = lgym.collect(envs, lg.Policy(np.zeros((1, size)), 0.5), episodes=5, steps=6, seed=3)
+    assert batch.ends == ["cut short"] * 5
+    one.episode = one.count = 7
+    where = list(gymnasium.spaces.flatten(one.observation_space, one.seen())).index(7)  # of the episode's number
+    for i in range(5):
+        for m in range(4):
+            one.episode, one.count = batch.features[i, 0, where], m
+            np.testing.assert_array_equal(batch.features[i, m], gymnasium.spaces.flatten(one.observation_space, one.seen()))
+        one.count = 4
+        np.testing.assert_array_equal(batch.final_features[i], gymnasium.spaces.flatten(one.observation_space, one.seen()))
+
+
+def test_features_of_ones_own_get_the_parts():
+    told = []
+
+    def features(observations):
+        told.append(observations)
+        return observations["wheel"]["place"][:, 1:]
+
+    for envs, count in ((Compound("dict"), 1), (SyncVectorEnv([lambda: Compound("dict")] * 3, autoreset_mode=AutoresetMode.SAME_STEP), 3)):
+        batch = lgym.collect(envs, lg.Policy(np.zeros((1, 1)), 0.5), episodes=4, steps=4, features=features, seed=1)
+        np.testing.assert_array_equal(batch.features[:, :, 0], [range(4)] * 4)
+        assert told[-1]["lamps"].shape == (count, 2) and told[-1]["wheel"]["gear"].shape == (count,)
+    text = gymnasium.spaces.Text(3)
+    env = Compound("dict")
+    env.observation_space = text
+    with pytest.raises(lg.InvalidInput, match="features"):
+        lgym.collect(env, lg.Policy(np.zeros((1, 1)), 0.5), 1, steps=3)
+
+
+def test_environments_that_write_into_the_same_memory():
+    """SyncVectorEnv with copy=False and observations in doubles, which need no conversion."""
+    make = [lambda: lgym.TaskEnv("cart-pole", steps=9)] * 3
+    policy = lg.Policy(np.full((1, 4), 0.1), 0.5)
+    batches = [
+        lgym.collect(SyncVectorEnv(make, copy=copy), policy, episodes=6, steps=9, seed=5) for copy in (True, False)
+    ]
+    assert batches[0] == batches[1]
 
 
 def test_collected_batches_teach_as_our_own_do(cart, box):
