@@ -1,7 +1,8 @@
 """Runs in the logs that people already read: TensorBoard, CSV, Weights & Biases, MLflow.
 
-Each takes a run file, finished or live: what was exported of a live run is added to by exporting it
-again with follow(), which waits for the rounds that are still to come.
+Each takes a run file, finished or live: with `live` it looks every so many `seconds` for what was added,
+until the run is finished or `timeout` seconds have passed. Weights & Biases and MLflow are reached by
+their own clients, as these are set up: WANDB_MODE=offline, MLFLOW_TRACKING_URI.
 """
 
 from __future__ import annotations
@@ -54,34 +55,37 @@ def scalars(run: Run, after: int = -1):
 
 def follow(path: str | PathLike, log, seconds: float = 1.0, timeout: float = math.inf) -> Run:
     """Calls log(name, round, value) for a run and for what is added to it, until it is finished."""
-    run = Run(path)
-    last = -1
-    end = time.monotonic() + timeout
-    while True:
-        new = scalars(run, last)
-        for name, round_, value in new:
+
+    def log_all(round_, values):
+        for name, value in values.items():
             log(name, round_, value)
-        last = max((round_ for _, round_, _ in new), default=last)
-        if run.finished or time.monotonic() >= end:
-            return run
-        time.sleep(seconds)
-        run.read()
+
+    run = Run(path)
+    _export(run, log_all, True, seconds, timeout)
+    return run
 
 
-def to_csv(run: Run, folder: str | PathLike) -> list[Path]:
-    """rounds.csv, evaluations.csv, certificates.csv and regrets.csv in a folder, which is made."""
+def to_csv(
+    run: Run | str | PathLike, folder: str | PathLike, live: bool = False, seconds: float = 1.0, timeout: float = math.inf
+) -> list[Path]:
+    """rounds.csv, evaluations.csv, certificates.csv and regrets.csv in a folder, which is made.
+
+    While a live run goes on, the files are replaced by longer ones: whoever reads them sees whole ones.
+    """
+    run = _opened(run)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in ("rounds", "evaluations", "certificates", "regrets"):
-        columns = _without_vectors(run.columns(name))
-        path = folder / f"{name}.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values()))
-        written.append(path)
-    return written
+    paths = {name: folder / f"{name}.csv" for name in ("rounds", "evaluations", "certificates", "regrets")}
+    for _ in _states(run, live, seconds, timeout):
+        for name, path in paths.items():
+            columns = _without_vectors(run.columns(name))
+            unfinished = path.with_suffix(".csv.new")
+            with unfinished.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(columns)
+                writer.writerows(zip(*columns.values()))
+            unfinished.replace(path)
+    return list(paths.values())
 
 
 def _without_vectors(columns):
@@ -96,52 +100,88 @@ def _without_vectors(columns):
     return flat
 
 
-def to_tensorboard(run: Run | str | PathLike, folder: str | PathLike, live: bool = False) -> Path:
-    """Event files that `tensorboard --logdir` shows; with `live` until the run is finished."""
+def to_tensorboard(
+    run: Run | str | PathLike, folder: str | PathLike, live: bool = False, seconds: float = 1.0, timeout: float = math.inf
+) -> Path:
+    """Event files that `tensorboard --logdir` shows."""
     try:
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
         raise ImportError("event files need TensorBoard: pip install lifeguard[tensorboard]") from error
-    run = run if isinstance(run, Run) else Run(run)
+    run = _opened(run)
     writer = EventFileWriter(str(folder))
 
-    def log(name, round_, value):
-        summary = Summary(value=[Summary.Value(tag=name, simple_value=value)])
+    def log(round_, values):
+        summary = Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()])
         writer.add_event(Event(wall_time=time.time(), step=round_, summary=summary))
 
     try:
-        _export(run, log, live)
+        _export(run, log, live, seconds, timeout, writer.flush)
     finally:
         writer.close()
     return Path(folder)
 
 
-def to_wandb(run: Run | str | PathLike, live: bool = False, **init):
-    """Into a Weights & Biases run, made by their own client with wandb.init(**init)."""
-    import wandb
+def to_wandb(run: Run | str | PathLike, live: bool = False, seconds: float = 1.0, timeout: float = math.inf, **init):
+    """Into a Weights & Biases run, made by their own client with wandb.init(**init); gives it back.
 
-    run = run if isinstance(run, Run) else Run(run)
-    with wandb.init(name=run.path.stem, config=run.settings, **init) as target:
-        _export(run, lambda name, round_, value: target.log({name: value, "round": round_}), live)
-        return target
+    Curves are over "round".
+    """
+    try:
+        import wandb
+    except ImportError as error:
+        raise ImportError("Weights & Biases needs its client: pip install lifeguard[wandb]") from error
+    run = _opened(run)
+    with wandb.init(**{"name": run.path.stem, "config": run.settings, **init}) as target:
+        target.define_metric("round")
+        target.define_metric("*", step_metric="round")
+        _export(run, lambda round_, values: target.log({**values, "round": round_}), live, seconds, timeout)
+    return target
 
 
-def to_mlflow(run: Run | str | PathLike, live: bool = False, **start):
-    """Into an MLflow run, made by their own client with mlflow.start_run(**start)."""
-    import mlflow
-
-    run = run if isinstance(run, Run) else Run(run)
-    with mlflow.start_run(run_name=run.path.stem, **start) as target:
+def to_mlflow(run: Run | str | PathLike, live: bool = False, seconds: float = 1.0, timeout: float = math.inf, **start):
+    """Into an MLflow run, made by their own client with mlflow.start_run(**start); gives it back."""
+    try:
+        import mlflow
+    except ImportError as error:
+        raise ImportError("MLflow needs its client: pip install lifeguard[mlflow]") from error
+    run = _opened(run)
+    with mlflow.start_run(**{"run_name": run.path.stem, **start}) as target:
         mlflow.log_params({key: value[:500] for key, value in run.settings.items()})
-        _export(run, lambda name, round_, value: mlflow.log_metric(name, value, step=round_), live)
-        return target
+        _export(run, lambda round_, values: mlflow.log_metrics(values, step=round_), live, seconds, timeout)
+    return target
 
 
-def _export(run, log, live):
-    if live:
-        follow(run.path, log)
-        return
+def _opened(run):
+    return run if isinstance(run, Run) else Run(run)
+
+
+def _states(run, live, seconds, timeout):
+    """Once for what a run holds now, and again after each reading of a live one, up to its end."""
+    end = time.monotonic() + timeout
+    yield
+    while live and not run.finished and time.monotonic() < end:
+        time.sleep(min(seconds, max(0.0, end - time.monotonic())))
+        run.read()
+        yield
+
+
+def _new_rounds(run, told):
+    """(round, {name: value}) of what was not told before; `told` has the last round of each name."""
+    rounds = {}
     for name, round_, value in scalars(run):
-        log(name, round_, value)
+        if round_ > told.get(name, -1):
+            rounds.setdefault(round_, {})[name] = value
+    for round_, values in sorted(rounds.items()):
+        told.update(dict.fromkeys(values, round_))
+        yield round_, values
+
+
+def _export(run, log, live, seconds, timeout, flush=lambda: None):
+    told = {}
+    for _ in _states(run, live, seconds, timeout):
+        for round_, values in _new_rounds(run, told):
+            log(round_, values)
+        flush()

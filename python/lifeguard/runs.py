@@ -165,6 +165,18 @@ class Run:
 
         return to_tensorboard(self, folder)
 
+    def to_wandb(self, **init):
+        """A Weights & Biases run, made with wandb.init(**init); see lifeguard.logs."""
+        from .logs import to_wandb
+
+        return to_wandb(self, **init)
+
+    def to_mlflow(self, **start):
+        """An MLflow run, made with mlflow.start_run(**start); see lifeguard.logs."""
+        from .logs import to_mlflow
+
+        return to_mlflow(self, **start)
+
     def __repr__(self):
         head = self.header
         return f"<Run {head['name']}: {head['method']}, seed {head['seed']}, {head['rounds_done']} of {head['rounds']} rounds>"

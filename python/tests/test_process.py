@@ -104,7 +104,7 @@ def test_other_threads_run_while_a_rollout_does(cart):
     thread = threading.Thread(target=tick)
     thread.start()
     begin = time.monotonic()
-    lg.evaluate(cart, policy, trajectories=200000, steps=1000)
+    lg.evaluate(cart, policy, trajectories=50000, steps=1000)
     end = time.monotonic()
     over.set()
     thread.join()
@@ -122,7 +122,7 @@ def test_a_hundred_thousand_calls_leave_nothing_behind(cart, box, call):
     batch = lg.rollout(cart, policy, trajectories=4, steps=5)
     learner = lg.Learner(cart.inputs, cart.actions)
     learner.add_task(cart.name, box, sigma=cart.sigma)
-    small = lg.rollout(cart, learner.policy(cart.name), trajectories=4, steps=10)
+    small = lg.rollout(cart, learner.policy(cart.name), trajectories=2, steps=3)
 
     def views():
         batch.features, batch.actions, batch.costs, batch.lengths
@@ -137,9 +137,9 @@ def test_a_hundred_thousand_calls_leave_nothing_behind(cart, box, call):
         "policy": (lambda: policy.mean(phi), 100_000),
         "views": (views, 100_000),
         "batch": (lambda: lg.rollout(cart, policy, trajectories=2, steps=2), 100_000),
-        "sets": (lambda: box.margins(policy.parameters), 30_000),
+        "sets": (lambda: box.margins(policy.parameters), 100_000),
         "errors": (errors, 100_000),
-        "observe": (lambda: learner.observe(cart.name, small, played=played), 10_000),
+        "observe": (lambda: learner.observe(cart.name, small, played=played), 100_000),
     }
     played = learner.policy(cart.name)
     function, count = calls[call]

@@ -109,29 +109,6 @@ def test_matplotlib(finished_run):
         finished_run.plot("weather")
 
 
-def test_logs(finished_run, tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    from lifeguard.logs import follow
-
-    import pandas
-
-    for path in finished_run.to_csv(tmp_path / "csv"):
-        assert path.read_text().startswith("round,")
-    read = pandas.read_csv(tmp_path / "csv" / "evaluations.csv", index_col="round")
-    pandas.testing.assert_frame_equal(read, finished_run.evaluations, rtol=1e-14)
-    played = pandas.read_csv(tmp_path / "csv" / "rounds.csv", index_col="round")[[f"played {i}" for i in range(4)]]
-    np.testing.assert_allclose(played, np.stack(finished_run.rounds["played"]), rtol=1e-15)
-    finished_run.to_tensorboard(tmp_path / "events")
-    events = EventAccumulator(str(tmp_path / "events")).Reload()
-    scalars = events.Scalars("evaluation/mean cost")
-    assert [e.step for e in scalars] == list(finished_run.evaluations.index)
-    np.testing.assert_allclose([e.value for e in scalars], finished_run.evaluations["mean_cost"], rtol=1e-6)
-    told = []
-    follow(finished_run.path, lambda *entry: told.append(entry))
-    assert ("safety/falls", 12, float(finished_run.rounds["falls"].iloc[-1])) in told
-
-
 def test_comparisons_and_runs_without_a_file(configs):
     experiment = lg.load(
         configs / "box-mass.toml", experiment__rounds=5, experiment__tasks=2, experiment__seeds=2,
