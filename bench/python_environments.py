@@ -2,11 +2,15 @@
 
     python bench/python_environments.py [--envs 256] [--seconds 2]
 
-Our cart-pole on vectors, the same task as single environments in Gymnasium's own vector, Gymnasium's
-CartPole-v1 in its sync, async and hand-vectorised forms, and EnvPool's if it is installed. Every number
-is steps of one environment, resets included, random actions drawn beforehand, per second of the processor's
-time, so that what else the machine does does not count; only of several processes it is time on the clock.
-Ratios matter; absolute numbers depend on the machine.
+Two tasks that all can do: Gymnasium's Pendulum-v1 and CartPole-v1. Ours compute the same steps
+(lifeguard/GymnasiumPendulum-v0 and lifeguard/GymnasiumCartPole-v0, which python/tests compare with
+Gymnasium's step by step); beside them are Gymnasium's sync and async vector environments as
+gymnasium.make_vec makes them, its cart-pole vectorised by hand in NumPy, and EnvPool's with one thread,
+if it is installed. Our own cart-pole, with a continuous force, runs on the processor's vectors.
+
+Every number is steps of one environment, resets included, random actions drawn beforehand, per second of
+processor time, that of all processes and threads together, so that what else the machine does does not
+count. Ratios matter; absolute numbers depend on the machine.
 """
 
 import argparse
@@ -15,66 +19,66 @@ import time
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import lifeguard as lg
-import lifeguard.gymnasium as lgym
+import lifeguard.gymnasium  # noqa: F401: registers our environments
 
 
-def steps_per_second(envs, actions, seconds, count, clock=time.process_time):
-    envs.reset(seed=0)
+def processor_seconds(processes):
+    """Of this process, and of others that go on: fields 14 and 15 of /proc/PID/stat."""
+    total = time.process_time()
+    for process in processes:
+        with open(f"/proc/{process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def steps_per_second(envs, actions, seconds, count):
+    processes = getattr(envs.unwrapped, "processes", [])
+    envs.reset(seed=0) if not hasattr(envs, "env_id") else envs.reset()
     for i in range(20):
         envs.step(actions[i % len(actions)])
-    steps, begin, start = 0, time.perf_counter(), clock()
-    while time.perf_counter() - begin < seconds:
+    steps, start = 0, processor_seconds(processes)
+    while (used := processor_seconds(processes) - start) < seconds:
         for i in range(20):
             envs.step(actions[i % len(actions)])
         steps += 20 * count
-    rate = steps / (clock() - start)
     envs.close()
-    return rate
+    return steps / used
 
 
-class EnvPoolAdapter:
-    """EnvPool's environment with the calls that are used here."""
+def envpool_environment(name, count):
+    import envpool
 
-    def __init__(self, name, count):
-        import envpool
-
-        self.envs = envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1)
-
-    def reset(self, seed=None):
-        self.envs.reset()
-
-    def step(self, actions):
-        return self.envs.step(actions)
-
-    def close(self):
-        pass
+    return envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1)
 
 
 def candidates(count):
+    """(task, name, how it is made, actions, number of environments) of each; ours is the first of its task."""
     generator = np.random.default_rng(0)
-    pushes = [generator.uniform(-10, 10, (count, 1)) for _ in range(32)]
-    sides = [generator.integers(0, 2, count) for _ in range(32)]
-    yield "lifeguard cart-pole on vectors", lambda: lgym.TaskVectorEnv(count, "cart-pole", steps=500), pushes
-    yield (
-        "the same task, Gymnasium sync",
-        lambda: SyncVectorEnv([lambda: lgym.TaskEnv("cart-pole", steps=500)] * count),
-        pushes,
-    )
-    yield "Gymnasium CartPole-v1 sync", lambda: SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * count), sides
-    yield (
-        "Gymnasium CartPole-v1 async, 8 processes",
-        lambda: AsyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 8),
-        [side[:8] for side in sides],
-    )
-    yield (
-        "Gymnasium CartPole-v1 vectorised in NumPy",
-        lambda: gymnasium.make_vec("CartPole-v1", num_envs=count, vectorization_mode="vector_entry_point"),
-        sides,
-    )
-    yield "EnvPool CartPole-v1, 1 thread", lambda: EnvPoolAdapter("CartPole-v1", count), sides
+    torques = [generator.uniform(-2, 2, (count, 1)).astype(np.float32) for _ in range(32)]
+    pushes = [generator.uniform(-1, 1, (count, 1)) for _ in range(32)]
+    sides = [(push[:, 0] > 0).astype(np.int64) for push in pushes]
+
+    def vector(name, mode, size=count):
+        return lambda: gymnasium.make_vec(name, num_envs=size, vectorization_mode=mode)
+
+    task = "Pendulum-v1"
+    yield task, "lifeguard", vector("lifeguard/GymnasiumPendulum-v0", "vector_entry_point"), torques, count
+    yield task, "Gymnasium sync", vector(task, "sync"), torques, count
+    yield task, "Gymnasium async, 8 processes", vector(task, "async", 8), [t[:8] for t in torques], 8
+    yield task, "EnvPool, 1 thread", lambda: envpool_environment("Pendulum-v1", count), torques, count
+    task = "CartPole-v1"
+    yield task, "lifeguard", vector("lifeguard/GymnasiumCartPole-v0", "vector_entry_point"), pushes, count
+    yield task, "Gymnasium sync", vector(task, "sync"), sides, count
+    yield task, "Gymnasium async, 8 processes", vector(task, "async", 8), [s[:8] for s in sides], 8
+    yield task, "Gymnasium vectorised in NumPy", vector(task, "vector_entry_point"), sides, count
+    yield task, "EnvPool, 1 thread", lambda: envpool_environment("CartPole-v1", count), [s.astype(np.int32) for s in sides], count
+    task = "lifeguard/CartPole-v0"
+    forces = [10 * push for push in pushes]
+    yield task, "lifeguard", vector(task, "vector_entry_point"), forces, count
+    yield task, "the same in Gymnasium sync", vector(task, "sync"), forces, count
 
 
 def rollout_rate(seconds):
@@ -82,12 +86,11 @@ def rollout_rate(seconds):
     task = lg.Task("cart", lg.System("cart-pole"))
     policy = lg.Policy(task.lqr_gains(), 1.0)
     batch = lg.rollout(task, policy, trajectories=1024, steps=500)
-    best, begin = float("inf"), time.perf_counter()
-    while time.perf_counter() - begin < seconds:
-        start = time.perf_counter()
+    calls, start = 0, time.process_time()
+    while (used := time.process_time() - start) < seconds:
         lg.rollout(task, policy, trajectories=1024, steps=500, out=batch)
-        best = min(best, time.perf_counter() - start)
-    return 1024 * 500 / best
+        calls += 1
+    return calls * 1024 * 500 / used
 
 
 def best_of(call, count=300):
@@ -100,7 +103,11 @@ def best_of(call, count=300):
 
 
 def round_overhead():
-    """A round as Python plays it, and what its three calls take on a batch of one step."""
+    """A round as Python plays it, and what its three calls take where there is nothing to do.
+
+    What is left of a rollout of one step, of policy() and of visits(), which locks the learner as observe() does,
+    is mostly the border between Python and C++.
+    """
     task = lg.Task("cart", lg.System("cart-pole"))
     learner = lg.Learner(task.inputs, task.actions)
     learner.add_task("cart", lg.gain_box_towards(task.lqr_gains().ravel(), 1.5, 0.2), sigma=task.sigma)
@@ -113,6 +120,7 @@ def round_overhead():
 
     def cross(seed):
         lg.rollout(task, learner.policy("cart"), trajectories=1, steps=1, seed=seed, out=tiny)
+        learner.visits("cart")
 
     return best_of(play), best_of(cross)
 
@@ -124,23 +132,19 @@ def main():
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
-    rates = {}
-    for name, make, actions in candidates(arguments.envs):
+    ours = {}
+    for task, name, make, actions, count in candidates(arguments.envs):
         try:
             envs = make()
         except Exception as error:  # noqa: BLE001: what is not installed is said and left out
-            print(f"{name:45} not measured: {error}")
+            print(f"{task:22} {name:30} not measured: {error}")
             continue
-        several = "processes" in name
-        rates[name] = steps_per_second(
-            envs, actions, arguments.seconds, 8 if several else arguments.envs,
-            time.perf_counter if several else time.process_time,
-        )
-        ours = rates["lifeguard cart-pole on vectors"]
-        print(f"{name:45} {rates[name]:12,.0f} steps/s   ours is {ours / rates[name]:6.1f} times as fast", flush=True)
-    print(f"{'lifeguard rollout of a linear policy':45} {rollout_rate(arguments.seconds):12,.0f} steps/s")
+        rate = steps_per_second(envs, actions, arguments.seconds, count)
+        ours.setdefault(task, rate)
+        print(f"{task:22} {name:30} {rate:12,.0f} steps/s   ours is {ours[task] / rate:6.1f} times as fast", flush=True)
+    print(f"{'lifeguard rollouts of a linear policy':53} {rollout_rate(arguments.seconds):12,.0f} steps/s")
     whole, border = round_overhead()
-    print(f"a round takes {1e6 * whole:.0f} us; policy() and rollout() of one step {1e6 * border:.1f} us")
+    print(f"a round takes {1e6 * whole:.0f} us, its calls with nothing to do {1e6 * border:.1f} us: {100 * border / whole:.1f} %")
 
 
 if __name__ == "__main__":
