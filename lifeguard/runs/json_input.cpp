@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/shallow_json.hpp"
 
 namespace lifeguard {
 namespace {
@@ -110,12 +111,9 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
       prepare();
       throw_not_a_double(token);
     }
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …; last read: …"
-    std::string_view what = error.what();
-    const std::size_t bracket = what.find("] ");
-    if (bracket != std::string_view::npos) what.remove_prefix(bracket + 2);
-    what = what.substr(0, what.find("; last read"));
-    throw InvalidInput("input", printable(what.substr(0, 200)), "must be JSON");
+    std::string what = complaint_of(error);  // "parse error at line 1, column 2: …; last read: …"
+    what.resize(std::min<std::size_t>({what.size(), what.find("; last read"), 200}));
+    throw InvalidInput("input", printable(what), "must be JSON");
   }
 
  private:

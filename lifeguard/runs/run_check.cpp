@@ -718,7 +718,7 @@ class RunChecker {
       }
       result_.certificate_checked = true;
     } catch (const nlohmann::json::exception& error) {
-      find(fmt::format("the certificate cannot be read: {}", error.what()));
+      find(fmt::format("the certificate cannot be read: {}", complaint_of(error)));
     }
   }
 

@@ -76,7 +76,7 @@ System system_from(const std::string& stored, const TaskSettings& settings) {
     settings.validate(static_cast<int>(seen.size()), static_cast<int>(description.actions.size()));
     return make_described_system(std::move(description), settings);
   } catch (const nlohmann::json::exception& error) {
-    throw InvalidInput("system", stored, error.what());
+    throw InvalidInput("system", stored, complaint_of(error));
   }
 }
 
@@ -204,7 +204,7 @@ Task task_of(const StoredTask& stored) {
       set_parameter(task.system, name, parameters.at(name).get<double>());
     }
   } catch (const nlohmann::json::exception& error) {
-    throw InvalidInput("parameters", stored.parameters, error.what());
+    throw InvalidInput("parameters", stored.parameters, complaint_of(error));
   }
   bool known = false;
   for (const auto& [integrator, name] : kIntegrators) {
@@ -224,7 +224,7 @@ SafeSet safe_set_of(const StoredSafeSet& stored, int parameters) {
   try {
     names = shallow_json(stored.names).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception& error) {
-    throw InvalidInput("names", stored.names, error.what());
+    throw InvalidInput("names", stored.names, complaint_of(error));
   }
   require_size("names", static_cast<long>(names.size()), rows);
   const Eigen::MatrixXd by_rows = stored.coefficients.reshaped(parameters, rows);

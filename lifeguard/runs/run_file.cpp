@@ -587,7 +587,7 @@ void RunReader::read_header() {
         fmt::format("{} holds a configuration that this lifeguard ({}) does not understand: {}",
                     path_.string(), kVersion, error.what()));
   } catch (const nlohmann::json::exception& error) {
-    damaged(fmt::format("table meta, key overrides: {}", error.what()));
+    damaged(fmt::format("table meta, key overrides: {}", complaint_of(error)));
   }
   if (header_.schema_version >= 4) {
     const std::vector<StoredExperiment> found = rows(table_of<StoredExperiment>());

@@ -167,7 +167,7 @@ void RunView::take(const RunReader& reader, const RunDescription& description) {
   try {
     methods = shallow_json(description.experiment.methods).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception& error) {
-    damaged_view(reader, fmt::format("table experiment, column methods: {}", error.what()));
+    damaged_view(reader, fmt::format("table experiment, column methods: {}", complaint_of(error)));
   }
   machines = description.machines;
   changes = description.changes;

@@ -1,6 +1,7 @@
 #include "lifeguard/runs/shallow_json.hpp"
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace lifeguard {
 
@@ -13,6 +14,14 @@ nlohmann::json shallow_json(const std::string& text) {
     return true;
   };
   return nlohmann::json::parse(text, refuse_deep);
+}
+
+std::string complaint_of(const std::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
+  std::string_view what = error.what();
+  const std::size_t bracket = what.find("] ");
+  if (what.starts_with('[') && bracket != std::string_view::npos) what.remove_prefix(bracket + 2);
+  return std::string(what);
 }
 
 }  // namespace lifeguard

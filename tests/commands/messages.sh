@@ -66,4 +66,18 @@ contains err "--token"
 expect 2 "$lifeguard" serve --token ""
 expect 1 "$lifeguard" serve --address 192.0.2.1 --token 0123456789abcdef --port 1
 plain
+# What is not JSON in a damaged run, neither.
+"$lifeguard" run small.toml -o a.run --quiet >/dev/null
+for change in "meta SET value = '[\"' WHERE key = 'overrides'" "tasks SET parameters = '{'" "tasks SET parameters = '{\"a\": 1}'" "safe_sets SET names = '[1]'" "experiment SET methods = '{}'"; do
+  cp a.run damaged.run
+  python3 -c 'import sqlite3, sys; c = sqlite3.connect("damaged.run"); c.execute("UPDATE " + sys.argv[1]); c.commit()' "$change"
+  for reader in info policy report resume; do
+    expect 1 "$lifeguard" $reader damaged.run
+    contains err "is damaged"
+    plain
+  done
+  expect 4 "$lifeguard" check damaged.run
+  cp out err
+  plain
+done
 echo "messages behave"

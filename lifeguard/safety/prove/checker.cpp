@@ -349,7 +349,8 @@ Findings check_certificate(const SafetyView& view, const Certificate& certificat
         {FindingKind::certificate_mismatch, -1, -1, "the certificate is about other parameters"});
     return findings;
   }
-  for (int t = 0; all_finite(view) && t < view.tasks(); ++t) {
+  if (!all_finite(view)) return findings;
+  for (int t = 0; t < view.tasks(); ++t) {
     const SafeSet& set = view.safe_sets[static_cast<std::size_t>(t)];
     const TaskCertificate& claim = certificate.tasks[static_cast<std::size_t>(t)];
     if (claim_holds(claim, set, policy(view, t))) continue;
