@@ -77,11 +77,15 @@ int pragma(SQLite::Database& database, const char* name) {
 /// its choice; and its pages are looked at before they are believed.
 void distrust(SQLite::Database& database) {
   sqlite3* handle = database.getHandle();
+  // To ask for it once more would prepare every statement of the database anew.
+  int views = 1;
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, -1, &views);
+  if (views == 0) return;
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   database.exec("PRAGMA cell_size_check = ON");
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
 }
 
 /// The schema version of a file that is a run; throws for any other.

@@ -181,6 +181,15 @@ std::string take_numbers(const Cell& cell, Fit fit, const RunSizes& sizes, Value
 
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
+    // Eight letters of plain ASCII at once: most texts have no others.
+    std::uint64_t eight = 0;
+    if (i + sizeof(eight) <= text.size()) {
+      std::memcpy(&eight, text.data() + i, sizeof(eight));
+      if ((eight & 0x8080808080808080U) == 0) {
+        i += sizeof(eight);
+        continue;
+      }
+    }
     const auto lead = static_cast<unsigned char>(text[i]);
     const std::size_t length = lead < 0x80             ? 1
                                : (lead & 0xe0) == 0xc0 ? 2

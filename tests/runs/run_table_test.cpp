@@ -98,6 +98,35 @@ TEST(RunTables, TheSchemaIsTheDescription) {
             "SELECT id,round,state FROM checkpoint WHERE id >= ? ORDER BY id");
 }
 
+// Wherever it stands among letters of one byte, of which several are looked at together.
+TEST(RunTables, TextsAreUtf8WhateverStandsAroundWhatIsNot) {
+  using namespace std::string_literals;
+  const std::vector<std::pair<std::string, bool>> parts = {
+      {"", true},
+      {"\0"s, true},
+      {"\x7f", true},
+      {"\xc3\xbc", true},          // ü
+      {"\xe2\x88\x9e", true},      // ∞
+      {"\xf0\x9f\x9b\x9f", true},  // beyond 16 bits
+      {"\x80", false},             // goes on without a beginning
+      {"\xc3", false},             // begins and does not go on
+      {"\xe2\x88", false},
+      {"\xc0\xaf", false},          // longer than it must be
+      {"\xed\xa0\x80", false},      // half of a pair of UTF-16
+      {"\xf4\x90\x80\x80", false},  // above all that there is
+      {"\xff", false},
+  };
+  for (const auto& [part, whole] : parts) {
+    for (std::size_t before = 0; before <= 17; ++before) {
+      for (std::size_t after = 0; after <= 17; ++after) {
+        const std::string text = std::string(before, 'a') + part + std::string(after, 'z');
+        EXPECT_EQ(is_utf8(text), whole) << before << " letters before, " << after << " after";
+        EXPECT_TRUE(is_utf8(as_utf8(text)));
+      }
+    }
+  }
+}
+
 TEST(RunChecksums, EveryColumnCountsAndTimesCountApart) {
   RoundOutcome outcome;
   outcome.round.round = 1;
