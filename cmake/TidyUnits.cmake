@@ -27,7 +27,8 @@ endfunction()
 set(alone lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
           lifeguard/base_learners/batch_kernels.cpp lifeguard/safety/solve/csdp.cpp cli/serve.cpp
           examples/own_command.cpp bench/own_systems.cpp tests/support/fast_pendulum.cpp
-          tests/support/own_cart_pole.cpp tests/support/own_faulty.cpp)
+          tests/support/own_cart_pole.cpp tests/support/own_faulty.cpp
+          python/bindings/batch_kernel.cpp)
 list(TRANSFORM alone PREPEND ${PROJECT_SOURCE_DIR}/)
 
 # lifeguard_tidy_units(NAME SIZE PATTERN...) makes units of SIZE files each of those that match.
@@ -55,6 +56,7 @@ lifeguard_tidy_units(runs 20 lifeguard/runs/*.cpp lifeguard/report/*.cpp lifegua
 lifeguard_tidy_units(command 40 cli/*.cpp)
 lifeguard_tidy_units(tests 20 tests/*/*_test.cpp tests/support/*.cpp)
 lifeguard_tidy_units(programs 40 examples/*.cpp bench/*.cpp fuzz/*.cpp)
+lifeguard_tidy_units(python 40 python/bindings/*.cpp)
 foreach(file ${alone})
   get_filename_component(name ${file} NAME_WE)
   lifeguard_tidy_unit(${name} ${file})
@@ -62,8 +64,17 @@ endforeach()
 
 add_library(lifeguard_tidy_units OBJECT EXCLUDE_FROM_ALL ${unit_sources})
 set_target_properties(lifeguard_tidy_units PROPERTIES UNITY_BUILD OFF)
-target_include_directories(lifeguard_tidy_units PRIVATE ${PROJECT_SOURCE_DIR})
-target_include_directories(lifeguard_tidy_units SYSTEM PRIVATE ${CSDP_INCLUDE_DIR})
+target_include_directories(lifeguard_tidy_units PRIVATE ${PROJECT_SOURCE_DIR}
+                                                        ${PROJECT_SOURCE_DIR}/python)
+include(${PROJECT_SOURCE_DIR}/cmake/Docstrings.cmake)
+lifeguard_docstrings(lifeguard_tidy_units)
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(
+  COMMAND ${Python_EXECUTABLE} -m nanobind --include_dir
+  OUTPUT_VARIABLE nanobind_headers
+  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+target_include_directories(lifeguard_tidy_units SYSTEM PRIVATE
+                           ${CSDP_INCLUDE_DIR} ${nanobind_headers} ${Python_INCLUDE_DIRS})
 target_link_libraries(
   lifeguard_tidy_units
   PRIVATE lifeguard::lifeguard fmt::fmt hwy::hwy TBB::tbb Random123::Random123 Boost::headers
