@@ -13,6 +13,7 @@ set(lifeguard_public_headers
     lifelong/learner.hpp
     lifelong/method.hpp
     lifelong/policy_learner.hpp
+    policy/action_range.hpp
     policy/policy.hpp
     runs/experiment.hpp
     runs/recording_file.hpp

@@ -286,6 +286,7 @@ void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& pla
                      RoundLoss& loss) {
   check_input(trajectories, played, visit, settings);
   loss.trust_region = loss.newton_radius = kNaN;
+  loss.newton_step.resize(0);
   if (played.noise().is_common()) {
     learn(trajectories, played, visit, settings, workspace, loss);
     return;

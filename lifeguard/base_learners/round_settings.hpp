@@ -110,9 +110,18 @@ enum class LossScale {
   cost,
 };
 
+/// Whose step an eNAC loss has, if its rule is a trust region and its scale the metric.
+enum class CriticUse {
+  none,       // that of the gradient
+  joint,      // that of the joint critic (joint_critic.hpp), where a batch determines one
+  automatic,  // that of the two whose own estimate of its noise is lower; the gradient's if any
+              // trajectory failed
+};
+
 /// How a batch of trajectories becomes a loss (docs/base_learners.md).
 struct BaseLearnerSettings {
   BaseLearnerMethod method = BaseLearnerMethod::natural_actor_critic;
+  CriticUse critic = CriticUse::none;
   AdvantageSettings advantages;
   StepSettings step;
   LossScale loss_scale = LossScale::metric;

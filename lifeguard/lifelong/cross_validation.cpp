@@ -19,6 +19,7 @@ double held_out_cost(Learner learner, const std::vector<PlayableTask>& tasks, in
     } else {
       learner.add_task(std::to_string(t), task.anchor, task.sigma);
     }
+    learner.set_action_range(std::to_string(t), task.range);
   };
   int round = 0;
   Trajectories batch;

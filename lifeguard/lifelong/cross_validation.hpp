@@ -22,6 +22,8 @@ struct PlayableTask {
   std::function<void(const GaussianPolicy& policy, int round, Trajectories& out)> play;
   /// Every policy that is played obeys it.
   std::optional<SafeSet> safe_set = {};
+  /// What its actions are limited to.
+  ActionRange range = {};
 };
 
 struct CrossValidationSettings {

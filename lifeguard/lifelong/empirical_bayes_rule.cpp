@@ -110,6 +110,16 @@ bool EmpiricalBayesRule::look_at(const LearningRound& round) {
       loss.cost_gradient.size() == parameters_ && loss.natural_norm_squared > 0 && loss.radius > 0;
   seen.direction = tells_gradient ? -loss.cost_gradient : played_;
   if (!solve_in_place(loss.curvature, seen.direction)) return false;
+  if (loss.newton_step.size() == parameters_ && loss.radius > 0) {
+    seen.direction = loss.newton_step;
+    seen.norm_squared = seen.direction.dot(times(loss.curvature, seen.direction));
+    if (!(seen.norm_squared > 0)) return false;
+    seen.newton_step = 1;
+    seen.trust_step = std::sqrt(2 * loss.radius / seen.norm_squared);
+    seen.shrinkage = loss.shrinkage;
+    seen.radius = loss.trust_region;
+    return true;
+  }
   if (!tells_gradient) {
     // All that this base learner says is where to go.
     seen.direction = loss.target - played_;

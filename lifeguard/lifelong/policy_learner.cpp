@@ -8,6 +8,7 @@
 
 #include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/base_learners/critic_step.hpp"
 #include "lifeguard/base_learners/trajectory_check.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/saved_state.hpp"
@@ -54,12 +55,17 @@ void PolicyLearner::require_noise(const PerAction& sigma) const {
 
 void PolicyLearner::enter_task(const std::string& id, const PerAction& sigma) {
   index_.emplace(id, tasks());
-  tasks_.push_back({id, sigma, 0});
+  tasks_.push_back({id, sigma});
 }
 
 void PolicyLearner::set_sigma(std::string_view id, const PerAction& sigma) {
   require_noise(sigma);
   tasks_[static_cast<std::size_t>(index(id))].sigma = sigma;
+}
+
+void PolicyLearner::set_action_range(std::string_view id, const ActionRange& range) {
+  range.require_fits(actions_);
+  tasks_[static_cast<std::size_t>(index(id))].range = range;
 }
 
 int PolicyLearner::index(std::string_view id) const {
@@ -143,8 +149,9 @@ RoundRecord PolicyLearner::observe_played(std::string_view id, const Trajectorie
   std::swap(loss_, next_loss_);
   if (settings.step.rule == StepRule::trust_region &&
       settings.method == BaseLearnerMethod::natural_actor_critic) {
-    adapt_step(round_.adaptation, settings.step.radius(visit), trajectories,
-               workspace_->policy_gradient, loss_);
+    const double radius = settings.step.radius(visit);
+    adapt_step(round_.adaptation, radius, trajectories, workspace_->policy_gradient, loss_);
+    take_critic_step(trajectories, played_, tasks_[task].range, round_, radius, *workspace_, loss_);
   }
   RoundRecord record = observe(id, loss_);
   record.trajectories = std::move(check);

@@ -11,6 +11,7 @@
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/base_learners/round_settings.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/action_range.hpp"
 #include "lifeguard/policy/policy.hpp"
 #include "lifeguard/safety/solve/projection_settings.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
@@ -99,6 +100,10 @@ class PolicyLearner {
 
   /// Another exploration noise for a known task.
   void set_sigma(std::string_view id, const PerAction& sigma);
+  /// What its actions are limited to before they act, for the critic of the base learner; no limits
+  /// unless it is told.
+  void set_action_range(std::string_view id, const ActionRange& range);
+  const ActionRange& action_range(std::string_view id) const { return tasks_[index(id)].range; }
 
   /// What to play next.
   GaussianPolicy policy(std::string_view id) const;
@@ -134,6 +139,7 @@ class PolicyLearner {
     std::string id;
     PerAction sigma;
     long visits = 0;
+    ActionRange range = {};
   };
 
   /// Moved by those who derive from it.

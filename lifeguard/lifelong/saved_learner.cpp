@@ -17,7 +17,7 @@
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 5";
+constexpr const char* kFormat = "lifeguard learner 6";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);
@@ -43,6 +43,12 @@ void Learner::save(std::ostream& out) const {
     writer.field("task", task_states()[t].id);
     writer.field("sigma", task_states()[t].sigma);
     writer.field("visits", task_states()[t].visits);
+    const ActionRange& range = task_states()[t].range;
+    writer.field("limited", range.limited());
+    if (range.limited()) {
+      writer.field("action_low", range.low);
+      writer.field("action_high", range.high);
+    }
     rule_->save_task(t, writer);
     write_safe_set(writer, safe_sets()[t]);
   }
@@ -87,6 +93,14 @@ Learner Learner::load(std::istream& in) {
     reader.field("task", state.id);
     reader.field("sigma", state.sigma);
     reader.field("visits", state.visits);
+    bool limited = false;
+    reader.field("limited", limited);
+    if (limited) {
+      reader.field("action_low", state.range.low);
+      reader.field("action_high", state.range.high);
+      require_size("action_low", state.range.low.size(), actions);
+      state.range.require_fits(actions);
+    }
     state.sigma.require_fits("sigma", actions);
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");

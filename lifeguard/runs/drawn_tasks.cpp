@@ -142,6 +142,9 @@ DrawnTask draw_task(const ExperimentConfig& config, int place, const Eigen::Vect
   if (!config.machines.empty()) {
     own = own_first_policy(config, config.machines[static_cast<std::size_t>(place)]);
   }
+  if (!own && config.start_own) {
+    own = parameters_from_gains(start_share(config) * lqr_policy_gains(task, config.features));
+  }
   if (own) {
     const std::string why = why_not_safe(set, *own);
     require(why.empty(), fmt::format("machine \"{}\": first policy", task.name), "not safe",
@@ -249,6 +252,7 @@ int cross_validated_k(const ExperimentConfig& config, const DrawnTasks& drawn,
     PlayableTask task;
     task.anchor = drawn.start;
     task.sigma = unseen[t].settings.sigma;
+    task.range = {unseen[t].settings.action_low, unseen[t].settings.action_high};
     if (drawn.constrained()) task.safe_set = safe_set_of(config, unseen[t]);
     task.play = [&, t](const GaussianPolicy& policy, int round, Trajectories& out) {
       RolloutSettings rollouts;
@@ -319,8 +323,14 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
       make_learner(methods, method, feature_count(first, config.features), first.actions());
   // No constraints at all are not unbounded ones.
   auto* safe = dynamic_cast<Learner*>(learner.get());
+  const auto tell_ranges = [&] {
+    for (const Task& task : drawn.tasks) {
+      learner->set_action_range(task.name, {task.settings.action_low, task.settings.action_high});
+    }
+  };
   if (safe != nullptr && (drawn.constrained() || !settings.require_bounded_sets)) {
     add_tasks(config, drawn, *safe, work);
+    tell_ranges();
     return learner;
   }
   for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
@@ -333,6 +343,7 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
     learner->add_task(task.name, with_controller ? drawn.first[t].parameters : drawn.start,
                       task.settings.sigma);
   }
+  tell_ranges();
   return learner;
 }
 

@@ -66,6 +66,8 @@ struct ExperimentConfig {
   /// The first policy of every task: this share of the family's mean LQR gains, mean over 100
   /// draws.
   double start_lqr_share = -1.0;  // negative: as suits the system
+  /// That share of its own LQR gains instead: a controller that works for this machine.
+  bool start_own = false;
   std::string method = "learner";
   std::vector<std::string> methods = {"learner", "pg", "pg-ella", "shared"};
   std::vector<Variant> variants;

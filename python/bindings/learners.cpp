@@ -162,17 +162,34 @@ Eigen::VectorXd to_parameters(const GivenAnchor& anchor) {
   return parameters_from_gains(std::get<Eigen::MatrixXd>(anchor));
 }
 
+ActionRange range_of(const std::optional<Eigen::VectorXd>& low,
+                     const std::optional<Eigen::VectorXd>& high) {
+  ActionRange range;
+  if (low) range.low = *low;
+  if (high) range.high = *high;
+  return range;
+}
+
 void add_task(const SharedHandle& handle, const std::string& id, const std::optional<SafeSet>& set,
-              const Sigma& sigma, const std::optional<GivenAnchor>& anchor) {
+              const Sigma& sigma, const std::optional<GivenAnchor>& anchor,
+              const std::optional<Eigen::VectorXd>& low,
+              const std::optional<Eigen::VectorXd>& high) {
   std::optional<Eigen::VectorXd> parameters;
   if (anchor) parameters = to_parameters(*anchor);
+  const ActionRange range = range_of(low, high);
   if (set) {
-    handle.with_lifelong([&](Learner& learner) { learner.add_task(id, *set, sigma, parameters); });
+    handle.with_lifelong([&](Learner& learner) {
+      range.require_fits(learner.actions());
+      learner.add_task(id, *set, sigma, parameters);
+      learner.set_action_range(id, range);
+    });
     return;
   }
   handle.with([&](PolicyLearner& learner) {
+    range.require_fits(learner.actions());
     const Eigen::VectorXd origin = Eigen::VectorXd::Zero(learner.parameters());
     learner.add_task(id, parameters ? *parameters : origin, sigma);
+    learner.set_action_range(id, range);
   });
 }
 
@@ -250,9 +267,10 @@ void bind_learners(nb::module_& module) {
           },
           "task"_a)
       .def("add_task", &add_task, "task"_a, "safe_set"_a = nb::none(), nb::kw_only(), "sigma"_a,
-           "anchor"_a = nb::none(),
+           "anchor"_a = nb::none(), "action_low"_a = nb::none(), "action_high"_a = nb::none(),
            doc("Learner::add_task",
-               "\n`sigma` is the exploration noise, `anchor` K, or its rows in one vector."))
+               "\n`sigma` is the exploration noise, `anchor` K, or its rows in one vector; "
+               "`action_low` and `action_high` as in set_action_range."))
       .def(
           "add_tasks",
           [](const SharedHandle& h,
@@ -281,6 +299,15 @@ void bind_learners(nb::module_& module) {
             h.with([&](PolicyLearner& l) { l.set_sigma(id, sigma); });
           },
           "task"_a, "sigma"_a, doc("PolicyLearner::set_sigma"))
+      .def(
+          "set_action_range",
+          [](const SharedHandle& h, const std::string& id,
+             const std::optional<Eigen::VectorXd>& low,
+             const std::optional<Eigen::VectorXd>& high) {
+            h.with([&](PolicyLearner& l) { l.set_action_range(id, range_of(low, high)); });
+          },
+          "task"_a, "low"_a = nb::none(), "high"_a = nb::none(),
+          doc("PolicyLearner::set_action_range", "\nA number for each action; None: no limits."))
       .def(
           "policy",
           [](const SharedHandle& h, const std::string& id) {
