@@ -158,7 +158,9 @@ bool EmpiricalBayesRule::learn(const LearningRound& round, double rate) {
   const Observation& seen = observation_;
   if (!(seen.norm_squared > 0)) return true;  // it is where it wants to be
   const Eigen::VectorXd step = seen.trust_step * seen.direction;
-  const double share = next_takes_part_ ? agreement_after(round.task, step) : 0.0;
+  // A step that is right for one machine may be wrong for another that has a controller of its own.
+  const bool common = next_takes_part_ && !own_controllers();
+  const double share = common ? agreement_after(round.task, step) : 0.0;
   common_ = share * seen.shrinkage * step;
   next_.mean += common_;
   const double spread =
@@ -282,7 +284,13 @@ bool EmpiricalBayesRule::learn_prior(int observed) {
   return prior_changed_;
 }
 
+bool EmpiricalBayesRule::own_controllers() const {
+  return std::any_of(anchors_.begin(), anchors_.end(),
+                     [&](const Eigen::VectorXd& anchor) { return anchor != anchors_.front(); });
+}
+
 double EmpiricalBayesRule::trust_in_mean(int observed) const {
+  if (own_controllers()) return 0;
   double along = 0;
   double length = 0;
   for (int t = 0; t < tasks(); ++t) {

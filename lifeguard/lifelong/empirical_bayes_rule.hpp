@@ -93,6 +93,9 @@ class EmpiricalBayesRule : public LearningRule {
   bool takes_part_after(int task, int observed) const {
     return task == observed ? next_takes_part_ : retreat_.takes_part(task);
   }
+  /// Whether tasks begin with controllers of their own. Then no step is common, and each begins
+  /// with its own; what the others know reaches it through the prior.
+  bool own_controllers() const;
   /// How far towards m a task that was never visited goes from its anchor: the multiple of the way
   /// from the visited tasks' anchors to m that is nearest to the way they went. 1 where all begin
   /// at the same anchor, 0 where each has a controller of its own that m has nothing to add to.
