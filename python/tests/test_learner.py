@@ -178,3 +178,23 @@ def test_many_tasks_at_once(cart, box):
     with pytest.raises(lg.InvalidInput):
         many.add_tasks([("new", box, 1.0, None), ("cart 0", box, 1.0, None)])
     assert many.tasks == 5
+
+
+def test_action_limits_are_told_and_kept(cart, tmp_path):
+    learner = lg.Learner(4, 1, update="empirical Bayes", base_learner={"critic": "auto"})
+
+    def saved():
+        learner.save(tmp_path / "state")
+        return (tmp_path / "state").read_text()
+
+    learner.add_task("a", sigma=0.3, anchor=0.6 * cart.lqr_gains(), action_low=[-10.0], action_high=[10.0])
+    assert "action_high 1 1 10" in saved()
+    learner.set_action_range("a", [-5.0], [5.0])
+    assert "action_high 1 1 5" in saved()
+    learner.set_action_range("a")
+    assert "action_high" not in saved()
+    with pytest.raises(lg.InvalidInput):
+        learner.set_action_range("a", [1.0], [-1.0])
+    with pytest.raises(lg.InvalidInput):
+        learner.add_task("b", sigma=0.3, action_low=[1.0, 2.0], action_high=[3.0, 4.0])
+    assert "b" not in learner
