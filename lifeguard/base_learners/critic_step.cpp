@@ -12,7 +12,7 @@ namespace lifeguard {
 namespace {
 
 /// No step is believed to be without error: that of the model is in no residual.
-constexpr double kLeastNoiseShare = 0.02;
+constexpr double kLeastCriticNoise = 0.02;
 
 double norm_squared(const Eigen::MatrixXd& blocks, const Eigen::VectorXd& x) {
   const Eigen::Index width = blocks.cols();
@@ -63,7 +63,7 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
   const Eigen::VectorXd& newton = critic.newton_step();
   const double q = norm_squared(loss.curvature, newton);
   if (!(q > 0) || !std::isfinite(q)) return false;
-  const double share = std::max(kLeastNoiseShare, critic.step_noise(loss.curvature) / q);
+  const double share = std::max(kLeastCriticNoise, critic.step_noise(loss.curvature) / q);
   if (!std::isfinite(share)) return false;
   if (chosen_by_noise && share >= loss.noise_share) return false;  // which is NaN if not known
   const double* weights =

@@ -20,7 +20,7 @@ constexpr double kTimeScales[2] = {1 / 7.5, 1 / 1.5};
 /// Added to the diagonal of the scaled system, which is the share of V that a few steps change. The
 /// second time scale is what the first leaves over; a loop much faster than the task does not need
 /// it, and could not tell it from the first.
-constexpr double kRidge = 1e-8;
+constexpr double kCriticRidge = 1e-8;
 constexpr double kSlowRidge = 1e-3;
 /// Lanes that are multiplied with each other at a time: few enough to stay in the fastest cache.
 constexpr std::size_t kTileWidth = 128;
@@ -346,7 +346,7 @@ bool JointCritic::solve() {
     }
     const bool slow = c >= values_ && c < 2 * values_;
     const double share = slow && scale_(c) > 0 ? scale_(c - values_) / scale_(c) : 1.0;
-    system_(c, c) += scale_(c) > 0 ? (slow ? kSlowRidge * share * share : kRidge) : 1.0;
+    system_(c, c) += scale_(c) > 0 ? (slow ? kSlowRidge * share * share : kCriticRidge) : 1.0;
   }
   factor_.compute(system_);
   solution_ = moments_.col(unknowns_);
@@ -480,7 +480,8 @@ bool JointCritic::choose_step() {
     }
   }
   const double error = std::sqrt(variance);
-  const double mean = std::max(second.trace() / actions, 2 * error / std::sqrt(double(actions)));
+  const double mean =
+      std::max(second.trace() / actions, 2 * error / std::sqrt(static_cast<double>(actions)));
   const double floor = std::max(2 * error, 0.25 * mean);
   if (!(floor > 0) || !std::isfinite(floor)) return false;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(second);

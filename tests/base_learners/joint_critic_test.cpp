@@ -13,8 +13,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::joint_critic_test {
 
 using test_support::LinearSystem;
 
@@ -297,5 +296,4 @@ TEST(CriticStep, IsChosenByItsNoise) {
   EXPECT_FALSE(taken(0.0, CriticUse::automatic));
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::joint_critic_test

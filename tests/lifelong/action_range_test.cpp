@@ -11,8 +11,7 @@
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
-namespace lifeguard {
-namespace {
+namespace lifeguard::action_range_test {
 
 LearnerSettings with_critic(UpdateRule rule) {
   LearnerSettings settings;
@@ -101,5 +100,4 @@ TEST(ActionRange, IsChecked) {
   EXPECT_TRUE(learner.action_range("one").limited());
 }
 
-}  // namespace
-}  // namespace lifeguard
+}  // namespace lifeguard::action_range_test
