@@ -164,8 +164,7 @@ TEST(JointCritic, GradientsAreThoseOfTheTrueCost) {
 }
 
 TEST(JointCritic, SignalOfEightTrajectories) {
-  // Of its own estimate, and of how much steps of different batches differ. The gradient has 0.003
-  // on the mass and 0.73 on the cart-pole.
+  // Of its own estimate, and of how much steps of different batches differ.
   for (const Task& task : {make_task("mass", MassSpring{}), make_task("cart-pole", CartPole{})}) {
     SCOPED_TRACE(task.name);
     const double sigma = 0.3 * task.settings.sigma.of(0);
