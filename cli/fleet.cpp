@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -174,32 +175,43 @@ struct ObserveArguments {
   std::string run;
   std::string machine;
   std::string file;
-  std::string id;
-  std::string policy;
+  std::optional<std::string> id;
+  std::optional<std::string> policy;
   bool json = false;
 };
 
+/// A name that is given is one: a variable of a script that is empty is a mistake, and none at all
+/// is something else.
+void require_name_if_given(const char* option, const std::optional<std::string>& name) {
+  constexpr std::size_t kLongest = 200;
+  require(!name || (!name->empty() && name->size() <= kLongest), option, name.value_or(""),
+          fmt::format("must have 1 to {} characters", kLongest));
+}
+
 void observe_once(const ObserveArguments& arguments) {
   when_stopped(kStopped, [] { return std::string(); });
+  require_name_if_given("--id", arguments.id);
+  require_name_if_given("--policy", arguments.policy);
   LongWork work;
   work.stop = stop_token();
   const RecordingFormat format = recording_format(arguments.file);
   const std::string text = read_input_file("file", arguments.file, kMostRecordingBytes);
   Recording recording =
       read_recording(text, format, std::filesystem::path(arguments.file).filename().string());
-  require(
-      arguments.policy.empty() || recording.policy.empty() || recording.policy == arguments.policy,
-      "--policy", arguments.policy, fmt::format("must be that of the file, {}", recording.policy));
-  if (recording.policy.empty()) recording.policy = arguments.policy;
+  const std::string policy = arguments.policy.value_or("");
+  require(policy.empty() || recording.policy.empty() || recording.policy == policy, "--policy",
+          policy, fmt::format("must be that of the file, {}", recording.policy));
+  if (recording.policy.empty()) recording.policy = policy;
   Fingerprint digest;
   digest.add(std::string_view(text));
   FleetRun fleet(load_config(arguments.fleet),
                  arguments.run.empty() ? FleetRun::default_run_file(arguments.fleet)
                                        : std::filesystem::path(arguments.run),
                  work);
-  const ObservedRound observed = fleet.observe(
-      arguments.machine, recording,
-      {arguments.id, std::filesystem::path(arguments.file).filename().string(), digest.hex()});
+  const ObservedRound observed =
+      fleet.observe(arguments.machine, recording,
+                    {arguments.id.value_or(""),
+                     std::filesystem::path(arguments.file).filename().string(), digest.hex()});
   if (arguments.json) {
     print_json(observed_to_json(observed, arguments.machine));
     return;

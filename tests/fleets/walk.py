@@ -56,6 +56,11 @@ def fly_round(number, name):
     return answer["mean_cost"]
 
 
+# A name that is given is one.
+for option in ("--id", "--policy"):
+    for name in ("", 201 * "x"):
+        run(lifeguard, "observe", "fleet.toml", "--machine", "first", "none.csv", option, name, code=2)
+
 costs = [fly_round(number, "first" if number % 2 else "second") for number in range(1, 21)]
 assert sum(costs[-6:]) < 0.9 * sum(costs[:6]), costs
 assert "all holds" in run(lifeguard, "check", "fleet.run")
