@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/comparison.hpp"
 
 namespace lifeguard {
@@ -31,21 +31,25 @@ struct CompareArguments {
   bool quiet = false;
 };
 
-std::string with_interval(const MeanInterval& value) {
-  return std::isnan(value.ci95) ? fmt::format("{:.4g}", value.mean)
-                                : fmt::format("{:.4g} ± {:.2g}", value.mean, value.ci95);
+/// "12 (31)", "never" for what never came.
+std::string median_and_worst(const OverSeeds& value) {
+  const auto text = [](double number) {
+    return number == kInfinity ? std::string("never") : fmt::format("{:.3g}", number);
+  };
+  return fmt::format("{} ({})", text(value.median), text(value.worst));
 }
 
 void print_table(const ExperimentConfig& config, const Comparison& comparison) {
-  put("{}: {} rounds, {} seeds, mean over {} tasks, ± 95 % intervals\n\n", config.name,
-      config.rounds, config.seeds, config.tasks);
-  put("{:<14}{:>18}{:>20}{:>20}{:>12}{:>18}{:>8}{:>11}{:>12}{:>9}\n", "method", "rounds to 90 %",
-      "mean cost", "final cost", "gap %", "unsafe policies", "falls", "violations", "saturations",
-      "seconds");
+  put("{}: {} rounds, mean over {} tasks; median of {} seeds (worst)\n\n", config.name,
+      config.rounds, config.tasks, config.seeds);
+  put("{:<14}{:>16}{:>11}{:>18}{:>22}{:>22}{:>18}{:>8}{:>11}{:>12}{:>9}\n", "method",
+      "rounds to 90 %", "failed", "mean cost", "final cost", "gap %", "unsafe policies", "falls",
+      "violations", "saturations", "seconds");
   for (const MethodSummary& m : comparison.methods) {
-    put("{:<14}{:>18}{:>20}{:>20}{:>12.3g}{:>18}{:>8}{:>11}{:>12}{:>9.2f}\n", m.name,
-        with_interval(m.rounds_to_90_percent), with_interval(m.mean_cost),
-        with_interval(m.final_cost), m.final_gap_percent.mean,
+    put("{:<14}{:>16}{:>11}{:>18}{:>22}{:>22}{:>18}{:>8}{:>11}{:>12}{:>9.2f}\n", m.name,
+        median_and_worst(m.rounds_to_90_percent), fmt::format("{} of {}", m.failed, config.seeds),
+        median_and_worst(m.mean_cost), median_and_worst(m.final_cost),
+        median_and_worst(m.final_gap_percent),
         fmt::format("{} of {}", m.unsafe_policies, m.policies_handed_out), m.falls, m.violations,
         m.saturations, m.seconds);
   }
@@ -95,7 +99,9 @@ void add_compare_command(CLI::App& app) {
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "\"Rounds to 90 %\" is when 90 % of the way is done from the initial cost to the lowest\n"
-      "that LQR or any method reaches; under constraints only safe policies count for that.");
+      "that LQR or any method reaches; under constraints only safe policies count for that.\n"
+      "\"Failed\" are the seeds on which it is not done at the end. --json has means, quantiles\n"
+      "and intervals, and every seed's values.");
   command->callback([arguments] { compare(*arguments); });
 }
 

@@ -27,8 +27,8 @@ struct ReproduceArguments {
 
 void print_claims(const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
-    put("{:<14} {}\n{:<14} paper: {}; measured: {}\n", claim.verdict, claim.claim, "", claim.paper,
-        claim.measured);
+    put("{:<14} {}\n{:<14} paper: {}; measured: {}\n", verdict_name(claim.verdict), claim.claim, "",
+        claim.paper, claim.measured);
   }
 }
 

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/comparison.hpp"
+#include "lifeguard/runs/verdict.hpp"
 
 namespace lifeguard {
 
@@ -49,9 +51,8 @@ struct FigureResult {
   Figure figure;
   ExperimentConfig config;
   Comparison comparison;
-  /// Of each method: the way's length over the distance from its start to its end, mean over the
-  /// seeds; only of paths.
-  std::vector<MeanInterval> detours;
+  /// Of each method: the way's length over the distance from its start to its end; only of paths.
+  std::vector<OverSeeds> detours;
   /// Of each method: the policies of the first seed, one a round; only of paths.
   std::vector<std::vector<std::vector<double>>> paths;
 };
@@ -61,18 +62,24 @@ struct Claim {
   std::string claim;
   std::string paper;
   std::string measured;
-  std::string verdict;  // "confirmed", "not confirmed", "in part"
+  Verdict verdict = Verdict::undecided;
+  /// Two-sided, of this claim alone; NaN where counting decides.
+  double p = kNaN;
 };
 
-/// Runs the figures into FOLDER/NAME/METHOD-SEED.run and writes FOLDER/NAME.json for each; runs
-/// that are there are not made again. Throws Stopped if `work` asks for it.
+/// Runs the figures into FOLDER/NAME/METHOD-SEED.run and writes FOLDER/NAME.json for each, then
+/// claims.json, results.md for the paper's and closed_loops.md for the others; runs that are there
+/// are not made again. Throws Stopped if `work` asks for it.
 std::vector<FigureResult> reproduce(const ReproductionOptions& options);
 
 nlohmann::ordered_json figure_to_json(const FigureResult& result);
-/// Those that the figures at hand can speak about.
+/// Those that the figures at hand can speak about. A claim is that something holds on more than
+/// half of all seeds, by the exact sign test on the differences of each seed; all of a page are
+/// judged together (judge_together). What must hold always, as safety, is decided by counting.
 std::vector<Claim> judge_claims(const std::vector<FigureResult>& results);
 nlohmann::ordered_json claims_to_json(const std::vector<Claim>& claims);
-/// The page that docs/studies/results.md holds.
+/// The page that docs/studies/results.md holds, of figures of the paper; or, of figures that show
+/// machines, the one that docs/studies/closed_loops.md holds.
 std::string results_page(const std::vector<FigureResult>& results);
 
 }  // namespace lifeguard

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -21,8 +22,7 @@ namespace lifeguard {
 namespace {
 
 /// What LQR costs on a seed's tasks; infinity if a task has none or does not allow its gains.
-double lqr_cost(const ExperimentConfig& config, const LongWork& work) {
-  const DrawnTasks drawn = draw_tasks(config, work);
+double lqr_cost(const ExperimentConfig& config, const DrawnTasks& drawn, const LongWork& work) {
   double sum = 0;
   for (std::size_t t = 0; t < drawn.tasks.size(); ++t) {
     work.step("what LQR costs", static_cast<long>(t), config.tasks);
@@ -37,11 +37,37 @@ double lqr_cost(const ExperimentConfig& config, const LongWork& work) {
   return sum / config.tasks;
 }
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// Without what a run does not depend on: who else plays, and on how many seeds.
+Settings settings_of_one_run(Settings settings) {
+  std::erase_if(settings, [](const auto& setting) {
+    return setting.first == "experiment.seeds" || setting.first == "experiment.methods";
+  });
+  return settings;
+}
+
 /// Where a run's settings are not those of a file that is taken for it, it is another run's.
 void require_same_run(const ExperimentConfig& config, const std::filesystem::path& path) {
-  if (RunView(path).settings != effective_values(config)) {
+  if (settings_of_one_run(RunView(path).settings) !=
+      settings_of_one_run(effective_values(config))) {
     throw RunFileError(path.string() + " holds a run with other settings; choose another folder");
   }
+}
+
+/// Whether all methods and variants play what the configuration draws: theirs are only settings of
+/// how to learn.
+bool draw_alike(const ExperimentConfig& config) {
+  const auto says_how_to_learn = [](const std::string& setting) {
+    for (const char* table :
+         {"learner.", "projection.", "base_learner.", "pg.", "pg_ella.", "shared."}) {
+      if (setting.starts_with(table)) return true;
+    }
+    return false;
+  };
+  return std::all_of(config.variants.begin(), config.variants.end(), [&](const Variant& variant) {
+    return std::all_of(variant.overrides.begin(), variant.overrides.end(), says_how_to_learn);
+  });
 }
 
 /// Rounds of all runs, counted as they are played on any thread.
@@ -63,18 +89,19 @@ class RoundCount {
 };
 
 RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& options,
-                       RoundCount& count) {
+                       std::shared_ptr<const DrawnTasks> drawn, RoundCount& count) {
   long counted = 0;
   RunOptions run_options;
   run_options.commit_seconds = 1;
   run_options.work.stop = options.work.stop;
+  run_options.drawn = std::move(drawn);
   run_options.after_round = [&](const Run&, const RoundOutcome& outcome) {
     count.add(outcome.round.round - counted);
     counted = outcome.round.round;
     return !options.work.stop.stop_requested();
   };
   if (options.folder.empty()) {
-    RunSummary summary = play_in_memory(config, run_options.after_round, run_options.work);
+    RunSummary summary = play_in_memory(config, run_options);
     if (!summary.finished) throw Stopped{};
     return summary;
   }
@@ -86,9 +113,75 @@ RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& 
   return summarise(RunView(path));
 }
 
-// What is not a number is written as null.
-nlohmann::ordered_json interval(const MeanInterval& value) {
-  return {{"mean", value.mean}, {"ci95", value.ci95}};
+/// Statistics of runs that were made; `runs` as in Comparison, `drawn` as the seeds draw it or
+/// null.
+Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,
+                          const std::vector<std::shared_ptr<const DrawnTasks>>& drawn,
+                          const LongWork& work) {
+  Comparison comparison;
+  comparison.runs = std::move(runs);
+  for (int s = 0; s < config.seeds; ++s) {
+    const ExperimentConfig one = configuration_of(config, config.methods.front(), config.seed + s);
+    const auto& known = drawn[static_cast<std::size_t>(s)];
+    double best = lqr_cost(one, known ? *known : draw_tasks(one, work), work);
+    for (const auto& of_method : comparison.runs) {
+      const RunSummary& run = of_method[static_cast<std::size_t>(s)];
+      for (std::size_t i = 0; i < run.costs.size(); ++i) {
+        if (run.least_margins[i] >= 0) best = std::min(best, run.costs[i]);
+      }
+    }
+    comparison.best_costs.push_back(best);
+  }
+  for (std::size_t m = 0; m < config.methods.size(); ++m) {
+    MethodSummary method;
+    method.name = config.methods[m];
+    std::vector<double> rounds, means, finals, gaps, observations;
+    for (int s = 0; s < config.seeds; ++s) {
+      const RunSummary& run = comparison.runs[m][static_cast<std::size_t>(s)];
+      const double best = comparison.best_costs[static_cast<std::size_t>(s)];
+      const double improvement = run.initial_cost() - best;
+      const double level = run.initial_cost() - 0.9 * improvement;
+      const bool reached = std::any_of(run.costs.begin(), run.costs.end(),
+                                       [&](double cost) { return cost <= level; });
+      rounds.push_back(reached ? run.rounds_to(level) : kInfinity);
+      if (!reached) ++method.never_reached;
+      if (!(run.final_cost() <= level)) ++method.failed;
+      means.push_back(run.mean_cost());
+      finals.push_back(run.final_cost());
+      gaps.push_back(100 * (run.final_cost() - best) / improvement);
+      observations.push_back(over_seeds(run.observations_until_safe).median);
+      method.tasks_never_safe += run.tasks_never_safe;
+      method.unsafe_policies += run.unsafe_policies;
+      method.policies_handed_out += run.policies_handed_out;
+      method.falls += run.falls;
+      method.violations += run.violations;
+      method.saturations += run.saturations;
+      method.trajectories += run.trajectories;
+      method.seconds += run.rollout_seconds + run.learn_seconds;
+    }
+    method.rounds_to_90_percent = over_seeds(rounds, config.rounds);
+    method.mean_cost = over_seeds(means);
+    method.final_cost = over_seeds(finals);
+    method.final_gap_percent = over_seeds(gaps);
+    method.observations_until_safe = over_seeds(observations);
+    comparison.methods.push_back(std::move(method));
+  }
+  return comparison;
+}
+
+// What is not a number or not finite, as rounds that never came, is written as null.
+nlohmann::ordered_json over_seeds_to_json(const OverSeeds& value) {
+  nlohmann::ordered_json json;
+  json["mean"] = value.mean;
+  json["ci95"] = value.ci95;
+  json["median"] = value.median;
+  json["median_low"] = value.median_low;
+  json["median_high"] = value.median_high;
+  json["low"] = value.low;
+  json["high"] = value.high;
+  json["worst"] = value.worst;
+  json["values"] = value.values;
+  return json;
 }
 
 }  // namespace
@@ -118,69 +211,32 @@ Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptio
         comparison_file(options.folder, configs.back().method, configs.back().seed);
     if (std::filesystem::exists(path)) require_same_run(configs.back(), path);
   }
+  // What a seed draws is the same for all methods; making its safe sets once saves most of the time
+  // where these are of closed loops.
+  std::vector<std::shared_ptr<const DrawnTasks>> drawn(static_cast<std::size_t>(config.seeds));
   std::vector<std::vector<RunSummary>> runs(config.methods.size());
   for (auto& of_method : runs) of_method.resize(static_cast<std::size_t>(config.seeds));
   RoundCount count(options.work, static_cast<long>(jobs) * config.rounds);
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  // Not more than fits into memory beside the runs.
+  constexpr long kTasksKept = 10000;
+  const bool shared =
+      draw_alike(config) && static_cast<long>(config.tasks) * config.seeds <= kTasksKept;
   arena.execute([&] {
+    tbb::parallel_for(0, config.seeds, 1, [&](int s) {
+      if (!shared) return;
+      LongWork work;
+      work.stop = options.work.stop;
+      drawn[static_cast<std::size_t>(s)] = std::make_shared<const DrawnTasks>(
+          draw_tasks(configs[static_cast<std::size_t>(s * methods)], work));
+    });
     tbb::parallel_for(0, jobs, 1, [&](int job) {
       runs[static_cast<std::size_t>(job % methods)][static_cast<std::size_t>(job / methods)] =
-          run_or_read(configs[static_cast<std::size_t>(job)], options, count);
+          run_or_read(configs[static_cast<std::size_t>(job)], options,
+                      drawn[static_cast<std::size_t>(job / methods)], count);
     });
   });
-  return summarise_runs(config, std::move(runs), options.work);
-}
-
-Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,
-                          const LongWork& work) {
-  Comparison comparison;
-  comparison.runs = std::move(runs);
-  for (int s = 0; s < config.seeds; ++s) {
-    double best = lqr_cost(configuration_of(config, config.methods.front(), config.seed + s), work);
-    for (const auto& of_method : comparison.runs) {
-      const RunSummary& run = of_method[static_cast<std::size_t>(s)];
-      for (std::size_t i = 0; i < run.costs.size(); ++i) {
-        if (run.least_margins[i] >= 0) best = std::min(best, run.costs[i]);
-      }
-    }
-    comparison.best_costs.push_back(best);
-  }
-  for (std::size_t m = 0; m < config.methods.size(); ++m) {
-    MethodSummary method;
-    method.name = config.methods[m];
-    std::vector<double> rounds, means, finals, gaps, observations;
-    for (int s = 0; s < config.seeds; ++s) {
-      const RunSummary& run = comparison.runs[m][static_cast<std::size_t>(s)];
-      const double best = comparison.best_costs[static_cast<std::size_t>(s)];
-      const double improvement = run.initial_cost() - best;
-      const double level = run.initial_cost() - 0.9 * improvement;
-      rounds.push_back(run.rounds_to(level));
-      const bool reached = std::any_of(run.costs.begin(), run.costs.end(),
-                                       [&](double cost) { return cost <= level; });
-      if (!reached) ++method.never_reached;
-      means.push_back(run.mean_cost());
-      finals.push_back(run.final_cost());
-      gaps.push_back(100 * (run.final_cost() - best) / improvement);
-      if (std::isfinite(run.observations_until_safe)) {
-        observations.push_back(run.observations_until_safe);
-      }
-      method.tasks_never_safe += run.tasks_never_safe;
-      method.unsafe_policies += run.unsafe_policies;
-      method.policies_handed_out += run.policies_handed_out;
-      method.falls += run.falls;
-      method.violations += run.violations;
-      method.saturations += run.saturations;
-      method.trajectories += run.trajectories;
-      method.seconds += run.rollout_seconds + run.learn_seconds;
-    }
-    method.rounds_to_90_percent = mean_interval(rounds);
-    method.mean_cost = mean_interval(means);
-    method.final_cost = mean_interval(finals);
-    method.final_gap_percent = mean_interval(gaps);
-    method.observations_until_safe = mean_interval(observations);
-    comparison.methods.push_back(std::move(method));
-  }
-  return comparison;
+  return summarise_runs(config, std::move(runs), drawn, options.work);
 }
 
 nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,
@@ -193,13 +249,14 @@ nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,
   for (const MethodSummary& m : comparison.methods) {
     nlohmann::ordered_json method;
     method["name"] = m.name;
-    method["rounds_to_90_percent"] = interval(m.rounds_to_90_percent);
-    method["mean_cost"] = interval(m.mean_cost);
-    method["final_cost"] = interval(m.final_cost);
-    method["final_gap_percent"] = interval(m.final_gap_percent);
-    method["observations_until_safe"] = interval(m.observations_until_safe);
+    method["rounds_to_90_percent"] = over_seeds_to_json(m.rounds_to_90_percent);
+    method["mean_cost"] = over_seeds_to_json(m.mean_cost);
+    method["final_cost"] = over_seeds_to_json(m.final_cost);
+    method["final_gap_percent"] = over_seeds_to_json(m.final_gap_percent);
+    method["observations_until_safe"] = over_seeds_to_json(m.observations_until_safe);
     method["tasks_never_safe"] = m.tasks_never_safe;
     method["never_reached"] = m.never_reached;
+    method["failed"] = m.failed;
     method["unsafe_policies"] = m.unsafe_policies;
     method["policies_handed_out"] = m.policies_handed_out;
     method["falls"] = m.falls;

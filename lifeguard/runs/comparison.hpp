@@ -15,12 +15,16 @@ namespace lifeguard {
 /// One method over all seeds.
 struct MethodSummary {
   std::string name;
-  MeanInterval rounds_to_90_percent;
-  int never_reached = 0;  // seeds that stayed above that level; they count with all their rounds
-  MeanInterval mean_cost;
-  MeanInterval final_cost;
-  MeanInterval final_gap_percent;  // above the best, in percent of the improvement
-  MeanInterval observations_until_safe;
+  /// Infinity where 90 % were never reached; in the mean such seeds count with all their rounds.
+  OverSeeds rounds_to_90_percent;
+  int never_reached = 0;  // seeds that stayed above that level
+  /// Seeds that are above it after the last round, whether they had reached it or not.
+  int failed = 0;
+  OverSeeds mean_cost;
+  OverSeeds final_cost;
+  OverSeeds final_gap_percent;  // above the best, in percent of the improvement
+  /// The median over the tasks, infinity if half of them are not safe at the end.
+  OverSeeds observations_until_safe;
   int tasks_never_safe = 0;
   long unsafe_policies = 0;
   long policies_handed_out = 0;
@@ -65,10 +69,6 @@ std::filesystem::path comparison_file(const std::filesystem::path& folder,
 /// Runs every method of the configuration with the seeds seed, seed + 1, … Throws Stopped if `work`
 /// asks for it, and RunFileError, before anything runs, if a file in the folder is another run's.
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options = {});
-
-/// Statistics of runs that were made; `runs` as in Comparison.
-Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,
-                          const LongWork& work = {});
 
 /// As `lifeguard compare --json` prints it.
 nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,

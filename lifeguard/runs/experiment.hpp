@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace lifeguard {
 
 class Run;
 class SettingVisitor;
+struct DrawnTasks;
 struct RoundOutcome;
 
 /// Which task a round visits.
@@ -150,6 +152,9 @@ struct RunOptions {
   double commit_seconds = 0.25;
   /// Told and asked where after_round() is not: while the run is set up, and inside long rounds.
   LongWork work = {};
+  /// What the configuration draws, for a new run, if the caller has it already; making safe sets
+  /// may take longer than playing.
+  std::shared_ptr<const DrawnTasks> drawn = {};
 };
 
 /// Plays a run into a new file, or goes on with one that was left unfinished. Throws Stopped if

@@ -405,7 +405,7 @@ RunStatus play_on(Run& run, RunWriter& writer, const RunOptions& options) {
 
 RunStatus start_run(const ExperimentConfig& config, const std::filesystem::path& path,
                     const RunOptions& options) {
-  Run run(config, options.work);
+  Run run(config, options.drawn ? *options.drawn : draw_tasks(config, options.work), options.work);
   const std::string replaced = replaced_first_policies(run.drawn());
   const bool safe = dynamic_cast<const Learner*>(&run.learner()) != nullptr;
   if (options.warn && safe && !replaced.empty()) options.warn(replaced);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
@@ -67,18 +68,13 @@ class Summariser {
 
   RunSummary finish(bool finished) {
     summary_.finished = finished;
-    double sum = 0;
-    int settled = 0;
     for (std::size_t t = 0; t < seen_.size(); ++t) {
       if (seen_[t] == 0) continue;
-      if (needed_[t] == seen_[t]) {
-        ++summary_.tasks_never_safe;
-      } else {
-        sum += static_cast<double>(needed_[t]);
-        ++settled;
-      }
+      const bool never = needed_[t] == seen_[t];
+      if (never) ++summary_.tasks_never_safe;
+      summary_.observations_until_safe.push_back(never ? kInfinity
+                                                       : static_cast<double>(needed_[t]));
     }
-    if (settled > 0) summary_.observations_until_safe = sum / settled;
     return std::move(summary_);
   }
 
@@ -160,12 +156,11 @@ RunSummary summarise(const RunView& run) {
   return summary;
 }
 
-RunSummary play_in_memory(const ExperimentConfig& config,
-                          const std::function<bool(const Run&, const RoundOutcome&)>& after_round,
-                          const LongWork& work) {
+RunSummary play_in_memory(const ExperimentConfig& config, const RunOptions& options) {
   ExperimentConfig without_regret = config;
   without_regret.regret = false;  // nobody reads it here
-  Run run(without_regret, work);
+  Run run(without_regret, options.drawn ? *options.drawn : draw_tasks(config, options.work),
+          options.work);
   const auto safe_set = [&](int task) -> const SafeSet& {
     return run.drawn().safe_sets[static_cast<std::size_t>(task)];
   };
@@ -178,7 +173,7 @@ RunSummary play_in_memory(const ExperimentConfig& config,
     const RoundOutcome& outcome = run.play();
     summariser.add(outcome.round);
     if (outcome.evaluation) summariser.add(*outcome.evaluation);
-    go_on = !after_round || after_round(run, outcome);
+    go_on = !options.after_round || options.after_round(run, outcome);
   }
   return summariser.finish(run.finished());
 }

@@ -37,9 +37,9 @@ struct RunSummary {
   /// Of closed loops: the share of trajectories, of the worst task, that noise may take out of what
   /// is guaranteed; 0 where it is clipped, NaN without closed loops.
   double exit_probability = kNaN;
-  /// Observations of a task until its played policy was safe for good, mean over the
-  /// tasks that ended safe; NaN if none did.
-  double observations_until_safe = kNaN;
+  /// Observations of each task that was played until its policy was safe for good; infinity if the
+  /// last one it played was not.
+  std::vector<double> observations_until_safe;
   int tasks_never_safe = 0;
   std::vector<StoredRegret> regret;
   /// Of a run file whose rounds were held against the theorem, with η = 1/√R.
@@ -57,12 +57,9 @@ struct RunSummary {
 };
 
 RunSummary summarise(const RunView& run);
-/// Plays a run without a file; `after_round` as in RunOptions. Throws Stopped if `work` asks for
-/// it.
-RunSummary play_in_memory(
-    const ExperimentConfig& config,
-    const std::function<bool(const Run&, const RoundOutcome&)>& after_round = {},
-    const LongWork& work = {});
+/// Plays a run without a file; only what happens after rounds, the work and what is drawn count of
+/// the options. Throws Stopped if the work asks for it.
+RunSummary play_in_memory(const ExperimentConfig& config, const RunOptions& options = {});
 
 nlohmann::ordered_json summary_to_json(const RunSummary& summary);
 

@@ -251,9 +251,9 @@ void bind_runs(nb::module_& module) {
       "play_json",
       [](const ExperimentConfig& config) {
         Interrupt interrupt;
-        LongWork work;
-        work.stop = interrupt.token();
-        return interrupt.run([&] { return summary_json(play_in_memory(config, {}, work)); });
+        RunOptions options;
+        options.work.stop = interrupt.token();
+        return interrupt.run([&] { return summary_json(play_in_memory(config, options)); });
       },
       "experiment"_a, "Plays a run without a file; its summary as JSON.");
   module.def(
