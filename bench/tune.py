@@ -2,8 +2,8 @@
 """Tunes every method for every family, with as many trials for each.
 
   bench/tune.py [--family NAME ...] [--json FILE]    what was tried, and what came out best
-  bench/tune.py --write configs/paper/tuned.json     the settings, into configs/paper/*.toml as well
-  bench/tune.py --from configs/paper/tuned.json      only write them into configs/paper/*.toml again
+  bench/tune.py --write bench/tuned.json     the settings, into configs/paper/*.toml as well
+  bench/tune.py --from bench/tuned.json      only write them into configs/paper/*.toml again
 
 Trials are drawn from the grids below, the first two being the defaults and what was known before.
 All start on few seeds; the better ones go on to more, other seeds (RUNGS), and those of the last rung
