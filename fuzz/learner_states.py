@@ -68,6 +68,7 @@ def main():
     write("linearised", learner)
     write("alternating", state(command, box, 'learner.update="alternating"')[1])
     write("empirical_bayes", state(command, box, 'learner.update="empirical Bayes"')[1])
+    write("leader", state(command, box, 'learner.update="leader"')[1])
     write("no_projection", state(command, box, 'projection.mode="none"')[1])
     free = state(command, TINY)[1]
     write("no_constraints", free)

@@ -37,6 +37,8 @@ Learner& Learner::operator=(Learner&&) noexcept = default;
 
 const std::vector<SafeSet>& Learner::safe_sets() const { return safeguard_->safe_sets(); }
 
+std::optional<PolicyPrior> Learner::belief_of(int task) const { return rule_->belief_of(task); }
+
 Certificate Learner::certificate() const { return safeguard_->certify(knowledge_); }
 
 void Learner::inject_faults(FaultInjection faults) { safeguard_->inject_faults(std::move(faults)); }

@@ -68,6 +68,21 @@ struct EmpiricalBayesSettings {
   bool operator==(const EmpiricalBayesSettings&) const = default;
 };
 
+/// Follow-the-regularised-leader with a Gaussian prior (LeaderRule), the setting of the theorem.
+struct LeaderSettings {
+  /// Of each policy parameter, before any task was played: P = this times I. > 0.
+  double prior_variance = 1.0;
+  /// Whether the prior of a new task is learnt from the tasks before it; else it is N(ᾱ, P).
+  bool share = true;
+  /// What is kept of a task's rounds before, in [0, 1]. Less than 1 forgets, and has no theorem.
+  double memory = 1.0;
+
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const LeaderSettings&) const = default;
+};
+
 /// How one half of an alternation moves its block of (L, S).
 enum class BlockStep {
   closed_form,       // to the block's minimum: L = Z_L⁻¹ v_L, S = the joint minimum in S
@@ -121,6 +136,7 @@ enum class UpdateRule {
   linearised,       // LinearisedUpdate: the default, see docs/learning.md for what the others give
   alternating,      // Alternation on the summed losses
   empirical_bayes,  // EmpiricalBayesRule: L is learnt from how tasks differ
+  leader,           // LeaderRule: the setting of the regret theorem
 };
 
 /// Everything that can be chosen of a Learner.
@@ -139,6 +155,7 @@ struct LearnerSettings {
   UpdateRule update = UpdateRule::linearised;
   LinearisedSettings linearised;
   EmpiricalBayesSettings empirical_bayes;
+  LeaderSettings leader;
   AlternationSettings alternation;
   RegularisationSettings regularisation;
   /// ρ in q_t ← ρ q_t + l_j, for the alternating rule. In [0, 1]. 1 is
@@ -157,7 +174,8 @@ struct LearnerSettings {
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The number of columns of L for policies with so many parameters.
   int columns(int parameters) const {
-    return k == 0 || update == UpdateRule::empirical_bayes ? parameters : k;
+    const bool whole = update == UpdateRule::empirical_bayes || update == UpdateRule::leader;
+    return k == 0 || whole ? parameters : k;
   }
 
   /// The tables [learner] and [projection].
@@ -221,6 +239,7 @@ class Learner : public PolicyLearner {
   void inject_refusals(std::function<bool(int task)> refuses);
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+  std::optional<PolicyPrior> belief_of(int task) const override;
   /// How often the last look at a policy that was about to leave failed, so that its anchor left.
   long fallbacks() const override { return *fallbacks_; }
 

@@ -2,6 +2,7 @@
 
 #include "lifeguard/lifelong/alternating_rule.hpp"
 #include "lifeguard/lifelong/empirical_bayes_rule.hpp"
+#include "lifeguard/lifelong/leader_rule.hpp"
 #include "lifeguard/lifelong/linearised_rule.hpp"
 
 namespace lifeguard {
@@ -15,6 +16,8 @@ std::unique_ptr<LearningRule> make_learning_rule(const LearnerSettings& settings
       return std::make_unique<EmpiricalBayesRule>(settings, features, actions);
     case UpdateRule::alternating:
       return std::make_unique<AlternatingRule>(settings, features, actions);
+    case UpdateRule::leader:
+      return std::make_unique<LeaderRule>(settings, features, actions);
   }
   return nullptr;
 }

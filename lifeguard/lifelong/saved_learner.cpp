@@ -17,7 +17,7 @@
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 6";
+constexpr const char* kFormat = "lifeguard learner 7";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);

@@ -342,6 +342,62 @@ TEST_F(RunFiles, EveryRoundIsHeldAgainstTheRegretTheorem) {
   EXPECT_THAT(check.findings, testing::Contains(testing::HasSubstr("round 4: a quantity")));
 }
 
+// docs/theorem.md, for a learner in its setting and for others: every row holds, and what was
+// changed afterwards does not.
+TEST_F(RunFiles, TheRegretIsHeldAgainstItsBound) {
+  const std::vector<std::string> updates = {"leader", "linearised", "alternating",
+                                            "empirical Bayes"};
+  for (const std::string& update : updates) {
+    const ExperimentConfig config = parse_config(
+        fmt::format("[experiment]\nrounds = 20\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
+                    "[family]\nbase = \"mass-spring\"\n[safe_set]\nslack_limit = 100\n"
+                    "[safe_set.lqr_box]\nreach = 0.5\n[learner]\nupdate = \"{}\"\n",
+                    update),
+        "bound.toml");
+    const auto file = path(update + ".run");
+    start_run(config, file);
+    const RunCheck check = check_run(file, /*replay=*/true);
+    EXPECT_THAT(check.findings, testing::IsEmpty()) << update;
+    const std::vector<StoredRegret> regrets = RunReader(file).regrets();
+    EXPECT_EQ(check.bounds, static_cast<long>(regrets.size()));
+    for (const StoredRegret& row : regrets) {
+      EXPECT_LE(row.surrogate, row.bound) << update << ", round " << row.round;
+      EXPECT_LE(row.bound_of_leader(), row.bound_logarithmic * (1 + 1e-6)) << update;
+    }
+    if (update != "leader") continue;
+    const StoredRegret& last = regrets.back();
+    EXPECT_LT(std::abs(last.bound_off_leader), 1e-3 * last.bound);
+    EXPECT_EQ(last.bound_changes, 0);
+    EXPECT_GT(last.surrogate, 0);
+    EXPECT_LT(last.bound, 100 * last.surrogate);
+    EXPECT_GT(last.bound_without_knowledge, 0);
+    const RunSummary summary = summarise(RunReader(file));
+    EXPECT_EQ(summary.regret.back().bound, last.bound);
+    // A regret above its bound, and a bound that its terms do not make, contradict themselves;
+    // terms that were changed with it are not what comes out when it is played again.
+    const auto findings = [&](const std::string& sql, bool replay) {
+      std::filesystem::copy_file(file, path("changed.run"),
+                                 std::filesystem::copy_options::overwrite_existing);
+      {
+        SQLite::Database database(path("changed.run").string(), SQLite::OPEN_READWRITE);
+        database.exec(sql);
+      }
+      return check_run(path("changed.run"),
+                       CheckOptions{.replay = replay, .checksums = Checksums::ignore})
+          .findings;
+    };
+    EXPECT_THAT(findings("UPDATE regret SET surrogate = bound + 1 WHERE round = 20", false),
+                testing::ElementsAre(testing::HasSubstr("round 20: the regret")));
+    EXPECT_THAT(findings("UPDATE regret SET bound = 1.1 * bound WHERE round = 20", false),
+                testing::ElementsAre(testing::HasSubstr("round 20: the bound of the regret")));
+    const std::string both =
+        "UPDATE regret SET bound = bound + 1, bound_rounds = bound_rounds + 1 WHERE round = 20";
+    EXPECT_THAT(findings(both, false), testing::IsEmpty());
+    EXPECT_THAT(findings(both, true),
+                testing::Contains(testing::HasSubstr("table regret, round 20, column bound:")));
+  }
+}
+
 TEST_F(RunFiles, KIsChosenByCrossValidation) {
   const std::string text =
       "[experiment]\nrounds = 12\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
