@@ -80,7 +80,7 @@ def main():
     ledger, learner = state(command, TINY + CLOSED_LOOP, "experiment.tasks=1")
     write("closed_loop_regret", ledger)
     write("closed_loop", learner)
-    for method in ("pg", "pg-ella", "shared"):
+    for method in ("pg", "pg-ella", "shared", "lpg-ftw"):
         text = state(command, box, f'experiment.method="{method}"')[1]
         # The tasks that the target adds to a learner before it reads a state.
         write(method, text.replace("mass-spring 0", "one").replace("mass-spring 1", "two"))

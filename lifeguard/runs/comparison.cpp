@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
@@ -86,6 +87,47 @@ RunSummary run_or_read(const ExperimentConfig& config, const ComparisonOptions& 
   return summarise(RunView(path));
 }
 
+/// A run of a comparison, and what came of it.
+struct ComparedRun {
+  ExperimentConfig config;
+  RunSummary summary;
+};
+
+/// The runs of a part, the methods of one seed next to each other.
+std::vector<ComparedRun> play_runs(const ExperimentConfig& config, const Shard& shard,
+                                   const ComparisonOptions& options) {
+  const auto methods = static_cast<int>(config.methods.size());
+  const int jobs = methods * config.seeds;
+  require(config.seed <= std::numeric_limits<int>::max() - (config.seeds - 1), "experiment.seed",
+          config.seed, "must leave room for as many seeds above it as experiment.seeds says");
+  require(options.threads >= 0, "threads", options.threads, "must be at least 0");
+  // All configurations are made, and all files looked at, before anything runs: a mistake in one of
+  // them costs nothing.
+  std::vector<ComparedRun> runs;
+  for (int job = 0; job < jobs; ++job) {
+    if (!shard.holds(job, methods)) continue;
+    options.work.step("setting up runs", job, jobs);
+    runs.push_back(
+        {configuration_of(config, config.methods[static_cast<std::size_t>(job % methods)],
+                          config.seed + job / methods),
+         {}});
+    const ExperimentConfig& made = runs.back().config;
+    if (options.folder.empty()) continue;
+    const std::filesystem::path path = comparison_file(options.folder, made.method, made.seed);
+    if (std::filesystem::exists(path)) require_same_run(made, path);
+  }
+  const auto count = static_cast<int>(runs.size());
+  RoundCount rounds(options.work, static_cast<long>(count) * config.rounds);
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    tbb::parallel_for(0, count, 1, [&](int place) {
+      ComparedRun& run = runs[static_cast<std::size_t>(place)];
+      run.summary = run_or_read(run.config, options, rounds);
+    });
+  });
+  return runs;
+}
+
 // What is not a number is written as null.
 nlohmann::ordered_json interval(const MeanInterval& value) {
   return {{"mean", value.mean}, {"ci95", value.ci95}};
@@ -99,36 +141,37 @@ std::filesystem::path comparison_file(const std::filesystem::path& folder,
   return folder / fmt::format("{}-{}.run", method, seed);
 }
 
+void Shard::validate() const {
+  require(parts >= 1, "shard", parts, "must have at least 1 part");
+  require(part >= 1 && part <= parts, "shard", part, fmt::format("must be 1 to {}", parts));
+}
+
+bool Shard::holds(int run, int methods) const {
+  // Every parts-th run, of which a part would always get the same methods where the numbers have a
+  // common divisor: so it moves on by one whenever the pattern would begin anew.
+  const long period = std::lcm(static_cast<long>(parts), static_cast<long>(methods));
+  return (run + run / period) % parts == part - 1;
+}
+
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options) {
-  const auto methods = static_cast<int>(config.methods.size());
-  const int jobs = methods * config.seeds;
-  require(config.seed <= std::numeric_limits<int>::max() - (config.seeds - 1), "experiment.seed",
-          config.seed, "must leave room for as many seeds above it as experiment.seeds says");
-  require(options.threads >= 0, "threads", options.threads, "must be at least 0");
-  // All configurations are made, and all files looked at, before anything runs: a mistake in one of
-  // them costs nothing.
-  std::vector<ExperimentConfig> configs;
-  for (int job = 0; job < jobs; ++job) {
-    options.work.step("setting up runs", job, jobs);
-    configs.push_back(configuration_of(config,
-                                       config.methods[static_cast<std::size_t>(job % methods)],
-                                       config.seed + job / methods));
-    if (options.folder.empty()) continue;
-    const std::filesystem::path path =
-        comparison_file(options.folder, configs.back().method, configs.back().seed);
-    if (std::filesystem::exists(path)) require_same_run(configs.back(), path);
+  std::vector<ComparedRun> played = play_runs(config, Shard(), options);
+  const std::size_t methods = config.methods.size();
+  std::vector<std::vector<RunSummary>> runs(methods);
+  for (std::size_t i = 0; i < played.size(); ++i) {
+    runs[i % methods].push_back(std::move(played[i].summary));
   }
-  std::vector<std::vector<RunSummary>> runs(config.methods.size());
-  for (auto& of_method : runs) of_method.resize(static_cast<std::size_t>(config.seeds));
-  RoundCount count(options.work, static_cast<long>(jobs) * config.rounds);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] {
-    tbb::parallel_for(0, jobs, 1, [&](int job) {
-      runs[static_cast<std::size_t>(job % methods)][static_cast<std::size_t>(job / methods)] =
-          run_or_read(configs[static_cast<std::size_t>(job)], options, count);
-    });
-  });
   return summarise_runs(config, std::move(runs), options.work);
+}
+
+std::vector<std::filesystem::path> play_shard(const ExperimentConfig& config, const Shard& shard,
+                                              const ComparisonOptions& options) {
+  shard.validate();
+  require(!options.folder.empty(), "folder", "\"\"", "must be named for a part of a comparison");
+  std::vector<std::filesystem::path> files;
+  for (const ComparedRun& run : play_runs(config, shard, options)) {
+    files.push_back(comparison_file(options.folder, run.config.method, run.config.seed));
+  }
+  return files;
 }
 
 Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vector<RunSummary>> runs,

@@ -19,6 +19,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/runs/comparison.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run_check.hpp"
@@ -92,7 +93,7 @@ TEST_P(RunsOfEveryMethod, StoppedAndResumedEndsWithTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RunsOfEveryMethod,
-                         testing::Values("learner", "pg", "pg-ella", "shared"));
+                         testing::Values("learner", "pg", "pg-ella", "shared", "lpg-ftw"));
 
 /// Calls `work` in a process of its own that is killed after some microseconds; whether it ended by
 /// itself before that.
@@ -468,6 +469,99 @@ TEST_F(RunFiles, AComparisonIsTheSameOnAnyNumberOfThreadsWithAndWithoutFiles) {
   EXPECT_GT(one.methods[3].unsafe_policies, 0);
   ExperimentConfig longer = small_config("learner", 31);
   EXPECT_THROW(compare_methods(longer, {.folder = folder_ / "runs"}), RunFileError);
+}
+
+TEST(Schedules, InSequenceHasOneStayForEachTask) {
+  ExperimentConfig config = small_config("lpg-ftw", 14);
+  config.schedule = Schedule::in_sequence;
+  config.tasks = 4;
+  std::vector<int> visits(4, 0);
+  int last = 0;
+  for (long round = 1; round <= config.rounds; ++round) {
+    const int task = scheduled_task(config, round);
+    EXPECT_GE(task, last);
+    last = task;
+    ++visits.at(static_cast<std::size_t>(task));
+  }
+  EXPECT_THAT(visits, testing::Each(testing::AllOf(testing::Ge(3), testing::Le(4))));
+}
+
+TEST_F(RunFiles, TasksInSequenceAreStoppedResumedAndReplayedToo) {
+  const ExperimentConfig config = parse_config(small_config("lpg-ftw").source_text, "small.toml",
+                                               {"experiment.schedule=in sequence"});
+  start_run(config, path("whole.run"));
+  EXPECT_TRUE(check_run(path("whole.run"), /*replay=*/true).replayed);
+  RunOptions stop_often;
+  stop_often.after_round = [](const auto&, const RoundOutcome& o) {
+    return o.round.round % 7 != 0;
+  };
+  ASSERT_EQ(start_run(config, path("parts.run"), stop_often), RunStatus::stopped);
+  while (resume_run(path("parts.run"), stop_often) == RunStatus::stopped) {
+  }
+  EXPECT_EQ(results_of(path("parts.run")), results_of(path("whole.run")));
+}
+
+TEST(Shards, AreDisjointCompleteEvenAndMixMethods) {
+  for (int methods = 1; methods <= 6; ++methods) {
+    for (const int parts : {1, 2, 3, 4, 5, 8, 16}) {
+      const int runs = methods * 48;
+      std::vector<int> found(static_cast<std::size_t>(runs), 0);
+      int fewest = runs, most = 0;
+      for (int part = 1; part <= parts; ++part) {
+        const Shard shard{part, parts};
+        shard.validate();
+        int count = 0;
+        std::set<int> of_methods;
+        for (int run = 0; run < runs; ++run) {
+          if (!shard.holds(run, methods)) continue;
+          ++found[static_cast<std::size_t>(run)];
+          ++count;
+          of_methods.insert(run % methods);
+        }
+        fewest = std::min(fewest, count);
+        most = std::max(most, count);
+        EXPECT_EQ(of_methods.size(), static_cast<std::size_t>(std::min(methods, count)))
+            << methods << " methods, " << parts << " parts";
+      }
+      EXPECT_THAT(found, testing::Each(1));
+      EXPECT_LE(most - fewest, 1);
+    }
+  }
+  for (const Shard& wrong : {Shard{0, 3}, Shard{4, 3}, Shard{1, 0}}) {
+    EXPECT_THROW(wrong.validate(), InvalidInput);
+  }
+}
+
+TEST_F(RunFiles, APartOfAComparisonIsPlayedApartAndMergedByItsFiles) {
+  ExperimentConfig config = small_config();
+  config.seeds = 2;
+  const Comparison whole = compare_methods(config, {.threads = 2});
+  std::set<std::filesystem::path> files;
+  for (int part = 1; part <= 3; ++part) {
+    const auto folder = folder_ / std::to_string(part);
+    for (const auto& file : play_shard(config, {part, 3}, {.folder = folder})) {
+      EXPECT_TRUE(files.insert(file.filename()).second) << file;
+      std::filesystem::create_directories(folder_ / "all");
+      std::filesystem::rename(file, folder_ / "all" / file.filename());
+    }
+  }
+  EXPECT_EQ(files.size(), 8U);
+  const auto nothing_is_played = [](std::string_view, long done, long total) {
+    EXPECT_EQ(done % 30, 0) << done << " of " << total;
+  };
+  ComparisonOptions options;
+  options.folder = folder_ / "all";
+  options.work.tell = [&](std::string_view what, long done, long total) {
+    if (what == kComparisonRounds) nothing_is_played(what, done, total);
+  };
+  const Comparison merged = compare_methods(config, options);
+  for (std::size_t m = 0; m < whole.methods.size(); ++m) {
+    EXPECT_EQ(whole.methods[m].final_cost.mean, merged.methods[m].final_cost.mean);
+    for (std::size_t s = 0; s < whole.runs[m].size(); ++s) {
+      EXPECT_EQ(whole.runs[m][s].costs, merged.runs[m][s].costs);
+    }
+  }
+  EXPECT_THROW(play_shard(config, {1, 2}, {}), InvalidInput);
 }
 
 TEST(Statistics, IntervalsAreStudents) {
