@@ -19,8 +19,8 @@
 
 namespace lifeguard {
 
-class LearningRule;
-class Safeguard;
+class KnowledgeKeeper;
+class SafeSetPool;
 class SettingVisitor;
 enum class ProjectionFault;
 enum class ProjectionStage;
@@ -59,7 +59,8 @@ struct EmpiricalBayesSettings {
   double posterior_memory = 0.97;
   /// How fast the share of common steps follows the agreement of different tasks' steps. In (0, 1].
   double agreement_rate = 0.05;
-  /// L is learnt anew after every so many rounds. At least 1.
+  /// L is learnt anew after every so many rounds; after 200 rounds half as often, after 400 half as
+  /// often again, and so on. At least 1.
   int prior_interval = 5;
 
   /// Its part of the table [learner].
@@ -166,10 +167,29 @@ struct LearnerSettings {
   bool operator==(const LearnerSettings&) const = default;
 };
 
+/// What empirical Bayes believes of tasks: α_t = m + L s_t with s_t ~ N(0, I).
+struct TaskBeliefs {
+  Eigen::VectorXd mean;       // m
+  Eigen::MatrixXd basis;      // L, whose columns are the directions in which tasks differ
+  Eigen::VectorXd variances;  // along them, the longest first: the eigenvalues of LᵀL
+  /// w: how far the steps of different tasks agree, so that others take them as well. In [0, 1].
+  double agreement = 1;
+  /// How far a task that was never visited goes from its anchor to m. In [0, 1].
+  double trust_in_mean = 1;
+};
+
+/// What empirical Bayes believes of one task, N(mean, covariance). Before its first round this is
+/// what it believes of any task.
+struct TaskPosterior {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+  bool visited = false;
+};
+
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
-/// the safeguard projects these to knowledge that is verified to be safe for all known tasks. The
-/// cost of a round is linear in the number of known tasks and does not depend on the number of
-/// rounds before it.
+/// what it hands out is verified to be safe after the last operation on it. The cost of a round
+/// does not depend on the number of rounds before it; with empirical Bayes it does not depend on
+/// the number of known tasks either, else it is linear in them.
 class Learner : public PolicyLearner {
  public:
   /// No tasks yet. Throws InvalidInput if the settings break a rule.
@@ -180,9 +200,10 @@ class Learner : public PolicyLearner {
   /// As the constructor.
   Learner& operator=(Learner&&) noexcept;
 
-  /// What it was made with, what it knows, and the summed losses of the alternating rule.
+  /// What it was made with, and what it knows: all policies as (L, S), which takes a time that is
+  /// linear in their number.
   const LearnerSettings& settings() const { return settings_; }
-  const Knowledge& knowledge() const { return knowledge_; }
+  const Knowledge& knowledge() const;
   /// One for each task, in the order of adding.
   const std::vector<SafeSet>& safe_sets() const;
 
@@ -196,8 +217,8 @@ class Learner : public PolicyLearner {
   void add_task(const std::string& id, const SafeSet& safe_set, const PerAction& sigma,
                 const std::optional<Eigen::VectorXd>& anchor = {});
   /// Many at once, as if they were added one after the other: all of them, or none if one is
-  /// refused. Before the first round this takes a time that is linear in their number, where one by
-  /// one it is quadratic, since each new task is proven to be safe together with all others.
+  /// refused. Where tasks are coupled this takes a time that is linear in their number before the
+  /// first round, and one by one it is quadratic, since each is proven together with all others.
   struct NewTask {
     std::string id;
     SafeSet safe_set;
@@ -214,6 +235,11 @@ class Learner : public PolicyLearner {
   /// For each task the worst row and its margin, the spectrum of L, and the hash of the parameters
   /// they speak of. check_certificate verifies it independently.
   Certificate certificate() const;
+
+  /// What empirical Bayes believes of tasks, and of one of them; nothing with another rule, or
+  /// before the first round.
+  std::optional<TaskBeliefs> beliefs() const;
+  std::optional<TaskPosterior> posterior(std::string_view id) const;
 
   /// For tests: how the projection's solver steps shall fail. Not part of the saved state.
   void inject_faults(std::function<ProjectionFault(ProjectionStage)> faults);
@@ -235,11 +261,8 @@ class Learner : public PolicyLearner {
 
  private:
   void append_task(const Eigen::VectorXd& anchor) override;
-  void append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set);
-  /// Whether new tasks begin at s = 0, where they need no projection.
-  bool begins_at_anchors() const;
   RoundStatus update(int task, const RoundLoss& loss) override;
-  void describe_update(RoundRecord& record) const override { record.safeguard = last_safeguard_; }
+  void describe_update(RoundRecord& record) const override;
   /// A new task may take large steps, however experienced the learner is.
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
@@ -248,11 +271,8 @@ class Learner : public PolicyLearner {
                              const std::optional<Eigen::VectorXd>& given) const;
 
   LearnerSettings settings_;
-  std::unique_ptr<Safeguard> safeguard_;
-  Knowledge knowledge_;
-  Knowledge next_;  // the round in the making; it becomes the knowledge at the end or not at all
-  std::unique_ptr<LearningRule> rule_;
-  SafeguardRecord last_safeguard_;
+  std::unique_ptr<SafeSetPool> safe_sets_;
+  std::unique_ptr<KnowledgeKeeper> keeper_;
   std::unique_ptr<std::atomic<long>> fallbacks_ = std::make_unique<std::atomic<long>>(0);
 };
 

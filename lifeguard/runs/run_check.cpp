@@ -561,7 +561,10 @@ class RunChecker {
     }
     const StoredRound* round = row_of(view_->rounds, certificate.round);
     if (round != nullptr && round->worst_task >= 0 && std::isfinite(round->worst_margin)) {
-      const double least = certificate.margins.minCoeff();
+      // Of the visited task where no other one is touched by a round.
+      const double least = config_.learner().update == UpdateRule::empirical_bayes
+                               ? certificate.margins(round->worst_task)
+                               : certificate.margins.minCoeff();
       if (!close(least, round->worst_margin, kEvaluatedAgain,
                  unit_of(view_->safe_set_after(round->round, round->worst_task)))) {
         wrong(
