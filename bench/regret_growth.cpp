@@ -6,7 +6,14 @@
 // Methods: "theorem" is the theorem's setting (alternating update on all rounds so far, memory 1,
 // η = 1/√R, steps that decay, safe sets that bind), one run for each R. The others do not depend on
 // R, and each run serves all R up to its end: "learner-safe" is the default learner inside the same
-// safe sets; "learner", "pg", "pg-ella" and "shared" learn without constraints.
+// safe sets; "learner", "pg", "pg-ella" and "shared" learn without constraints. "leader-safe" and
+// "leader" are the setting of docs/theorem.md, with and without safe sets; "leader-alone-safe" and
+// "leader-alone" the same with the prior N(ᾱ, I) for every task, and "leader-forgets-safe" keeps
+// 0.3 of its rounds. With --blocks each task is played to its end before the next one, so that new
+// tasks meet what was learnt.
+//
+// A second table has the bound of docs/theorem.md beside the regret: at the largest R, and the
+// largest ratio and the least margin of all log-spaced rounds at which both were looked at.
 //
 // Surrogate regret is the ledger's, in nats and in units of cost. True-cost regret is
 // Σ_j (J(α_j) - J(best known)), without noise, from common start states; it is measured at
@@ -16,6 +23,7 @@
 #include <tbb/parallel_for.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -51,6 +59,9 @@ struct Study {
   double decay = 1.0;  // of the trust regions in the theorem's setting
   int basis_size = 0;  // k in the theorem's setting; 0 means d
   double retreat_factor = LinearisedSettings{}.retreat_factor;
+  double prior_variance = LeaderSettings{}.prior_variance;
+  bool blocks = false;
+  bool bounds_only = false;  // without true costs
 };
 
 /// One family and seed: tasks, their safe sets, and the policies to start from.
@@ -79,7 +90,7 @@ DrawnTasks draw_tasks(const std::string& family, std::uint64_t seed, const Study
 }
 
 bool is_safe_method(const std::string& method) {
-  return method == "theorem" || method == "learner-safe";
+  return method == "theorem" || method.ends_with("-safe");
 }
 
 std::unique_ptr<PolicyLearner> learner_of(const std::string& method, long rounds,
@@ -96,7 +107,13 @@ std::unique_ptr<PolicyLearner> learner_of(const std::string& method, long rounds
     // The rounds sum up, so that one alternation a round keeps up with the minimum.
     settings.alternation.alternations = 1;
   }
-  const bool ours = is_safe_method(method);
+  if (method.starts_with("leader")) {
+    settings.update = UpdateRule::leader;
+    settings.leader.prior_variance = study.prior_variance;
+    settings.leader.share = !method.starts_with("leader-alone");
+    if (method.starts_with("leader-forgets")) settings.leader.memory = 0.3;
+  }
+  const bool ours = is_safe_method(method) || settings.update == UpdateRule::leader;
   return make_learner(methods, ours ? LearnerSettings::kMethod : std::string_view(method),
                       drawn.tasks[0].states(), drawn.tasks[0].actions());
 }
@@ -110,7 +127,33 @@ struct Run {
   std::vector<Eigen::VectorXd> policies;        // at the end
   std::vector<double> true_cost;                // regret, filled in when the best is known
   int unsafe = 0;
+  // Of the theorem's bound: at the end, and over all rounds at which it was looked at.
+  RegretBound bound;
+  double largest_ratio = kNaN;      // bound / regret where the regret is positive
+  double least_margin = kInfinity;  // (bound - regret) / (|bound| + |regret|)
 };
+
+/// What the learner believes of a task before its next loss; at the first round of one that
+/// believes nothing in particular, what it plays, with a variance of 1.
+void tell_prior(const PolicyLearner& learner, int task, RegretLedger& ledger) {
+  std::optional<PolicyPrior> prior = learner.belief_of(task);
+  if (!prior) {
+    if (ledger.rounds(task) > 0) return;
+    Eigen::VectorXd alpha(learner.parameters());
+    learner.policy_parameters(task, alpha);
+    prior = PolicyPrior{alpha, Eigen::MatrixXd::Identity(learner.features(), learner.features())};
+  }
+  ledger.set_prior(task, *prior);
+}
+
+void look_at_bound(const SurrogateRegret& regret, Run& run) {
+  run.bound = *regret.bound;
+  const double margin = (run.bound.total - regret.most) /
+                        (std::abs(run.bound.total) + std::abs(regret.most) + 1e-300);
+  run.least_margin = std::min(run.least_margin, margin);
+  if (regret.most > 0)
+    run.largest_ratio = std::fmax(run.largest_ratio, run.bound.total / regret.most);
+}
 
 TrueCostSettings cost_settings(const DrawnTasks& drawn, const Study& study) {
   return {study.start_states, 150, derive_seed(drawn.seed, 1000000), study.exploration};
@@ -140,11 +183,12 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
   Run run;
   run.rounds = checkpoints;
   run.measured = log_spaced_rounds(last, study.per_decade);
-  std::size_t next_measured = 0, next_checkpoint = 0;
+  const std::vector<long> looked_at = log_spaced_rounds(last, study.per_decade);
+  std::size_t next_measured = 0, next_checkpoint = 0, next_look = 0;
   Trajectories batch;
   Eigen::VectorXd alpha(learner->parameters());
   for (long j = 1; j <= last; ++j) {
-    if (run.measured[next_measured] == j) {
+    if (!study.bounds_only && run.measured[next_measured] == j) {
       ++next_measured;
       auto& costs = run.true_costs.emplace_back();
       for (int t = 0; t < study.tasks; ++t) {
@@ -152,7 +196,8 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
         costs.push_back(true_cost(drawn.tasks[t], alpha, cost_settings(drawn, study)));
       }
     }
-    const int t = static_cast<int>((j - 1) % study.tasks);
+    const int t =
+        static_cast<int>(study.blocks ? (j - 1) * study.tasks / last : (j - 1) % study.tasks);
     const Task& task = drawn.tasks[t];
     RolloutSettings rollouts;
     rollouts.trajectories = study.trajectories * (method == "pg" ? 2 : 1);
@@ -160,11 +205,16 @@ Run play(const std::string& method, const std::vector<long>& checkpoints, const 
     const GaussianPolicy policy = learner->policy(task.name);
     if (safe && !strictly_safe(drawn.sets[t], policy.parameters())) ++run.unsafe;
     rollout(task, policy, rollouts, batch);
+    tell_prior(*learner, t, nats);
     learner->observe(task.name, batch);
     const RoundLoss& loss = learner->last_loss();
     nats.record(t, loss, loss.played);
     const RoundLoss priced = in_cost_units(loss);
     cost.record(t, priced, priced.played);
+    if (looked_at[next_look] == j) {
+      ++next_look;
+      look_at_bound(nats.surrogate_regret(), run);
+    }
     if (checkpoints[next_checkpoint] == j) {
       ++next_checkpoint;
       const SurrogateRegret regret = nats.surrogate_regret();
@@ -198,6 +248,9 @@ Run play_all(const std::string& method, const std::vector<long>& checkpoints,
     }
     all.policies.insert(all.policies.end(), run.policies.begin(), run.policies.end());
     all.unsafe += run.unsafe;
+    all.bound = run.bound;
+    all.largest_ratio = std::fmax(all.largest_ratio, run.largest_ratio);
+    all.least_margin = std::min(all.least_margin, run.least_margin);
   }
   return all;
 }
@@ -293,6 +346,44 @@ std::string json(const std::vector<std::vector<double>>& rows) {
   return text + "]";
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+/// Medians over the seeds at the largest R; the largest ratio and the least margin over all seeds
+/// and rounds.
+std::string bound_rows(const std::string& family, const std::vector<std::string>& methods,
+                       const std::vector<std::vector<Run>>& runs) {
+  std::string rows;
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    const auto over_seeds = [&](auto quantity) {
+      std::vector<double> values;
+      for (const auto& of_seed : runs) values.push_back(quantity(of_seed[m]));
+      return median(values);
+    };
+    double ratio = kNaN, margin = kInfinity;
+    for (const auto& of_seed : runs) {
+      ratio = std::fmax(ratio, of_seed[m].largest_ratio);
+      margin = std::min(margin, of_seed[m].least_margin);
+    }
+    rows += fmt::format(
+        "| {} | {} | {:.4g} | {:.4g} | {:.3g} | {:.2g} | {:.4g} | {:.4g} | {:.4g} | {:.4g} | "
+        "{:.4g} "
+        "| {:.4g} |\n",
+        family, methods[m], over_seeds([](const Run& r) { return r.nats.back(); }),
+        over_seeds([](const Run& r) { return r.bound.total; }), ratio, margin,
+        over_seeds([](const Run& r) { return r.bound.terms.prior; }),
+        over_seeds([](const Run& r) { return r.bound.terms.rounds; }),
+        over_seeds([](const Run& r) { return r.bound.terms.off_leader; }),
+        over_seeds([](const Run& r) { return r.bound.logarithmic; }),
+        over_seeds([](const Run& r) { return r.bound.of_leader; }),
+        over_seeds([](const Run& r) { return r.bound.without_knowledge; }));
+  }
+  return rows;
+}
+
 int run(int argc, char** argv) {
   Study study;
   std::vector<std::string> families = {"mass-spring", "cart-pole", "quadrotor"};
@@ -317,6 +408,10 @@ int run(int argc, char** argv) {
   app.add_option("--basis-size", study.basis_size, "k in the theorem's setting; 0 means d")
       ->capture_default_str();
   app.add_option("--retreat-factor", study.retreat_factor, "of the learner")->capture_default_str();
+  app.add_option("--prior-variance", study.prior_variance, "of the leader, before any task")
+      ->capture_default_str();
+  app.add_flag("--blocks", study.blocks, "one task after the other, not in turn");
+  app.add_flag("--bounds-only", study.bounds_only, "without true costs");
   app.add_option("--json", json_file);
   app.add_option("--threads", threads)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -333,7 +428,7 @@ int run(int argc, char** argv) {
       "cost | true cost | regrets at R = {}: nats, cost, true | unsafe |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n",
       checkpoints.back());
-  std::string text;
+  std::string text, bounds;
   for (const std::string& family : families) {
     std::vector<std::vector<Run>> runs(study.seeds, std::vector<Run>(count));
     tbb::parallel_for(0, study.seeds * count, [&](int job) {
@@ -342,6 +437,8 @@ int run(int argc, char** argv) {
           draw_tasks(family, study.first_seed + static_cast<std::uint64_t>(s), study);
       runs[s][job % count] = play_all(methods[job % count], checkpoints, drawn, study);
     });
+    bounds += bound_rows(family, methods, runs);
+    if (study.bounds_only) continue;
     // The best known policy of each task: safe for the methods that are, any for the others.
     tbb::parallel_for(0, study.seeds, [&](int s) {
       const DrawnTasks drawn =
@@ -398,6 +495,11 @@ int run(int argc, char** argv) {
           json(cost), json(real));
     }
   }
+  fmt::print(
+      "\n| system | method | regret | bound | largest ratio | least margin | prior | rounds | off "
+      "leader | with log det | leader: with knowledge | without |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n{}",
+      bounds);
   if (!json_file.empty()) std::ofstream(json_file) << "[\n" << text << "\n]\n";
   return 0;
 }

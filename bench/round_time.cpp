@@ -22,9 +22,17 @@ int run(int argc, char** argv) {
   CLI::App app("Time of learning and of rollouts in a round, quadrotor, ten tasks");
   int rounds = 10000;
   int window = 500;
+  std::string update = "linearised";
   app.add_option("--rounds", rounds, "at least twice the window")->capture_default_str();
   app.add_option("--window", window, "rounds that a median is taken over")->capture_default_str();
+  app.add_option("--update", update, "\"linearised\" or \"empirical Bayes\"")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  LearnerSettings rule;
+  if (update == "empirical Bayes") {
+    rule.update = UpdateRule::empirical_bayes;
+    rule.projection.p = 1e-6;
+  }
 
   const std::vector<Task> drawn = quadrotor_family().draw_many(1, 10);
   const ExperimentConfig closed = load_config("configs/examples/safe-quadrotor.toml");
@@ -32,7 +40,7 @@ int run(int argc, char** argv) {
   fmt::print("{:<26}{:>8}{:>14}{:>14}{:>14}{:>10}\n", "", "rounds", "rollout µs", "learning µs",
              "projection µs", "ratio");
   for (const std::string kind : {"without constraints", "gains limited to ±1", "closed loops"}) {
-    Learner learner(6, 4);
+    Learner learner(6, 4, rule);
     const Eigen::VectorXd limit = Eigen::VectorXd::Constant(24, 1.0);
     const std::vector<Task>& tasks = kind == "closed loops" ? machines.tasks : drawn;
     for (std::size_t t = 0; t < tasks.size(); ++t) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,6 +26,7 @@ struct CompareArguments {
   std::string config;
   std::string out;
   std::optional<int> seeds;
+  std::string shard;
   int threads = 0;
   std::vector<std::string> overrides;
   bool json = false;
@@ -55,12 +57,47 @@ void print_table(const ExperimentConfig& config, const Comparison& comparison) {
   }
 }
 
+/// "3/16": the third of sixteen parts.
+Shard shard_of(const std::string& text) {
+  constexpr int kMostParts = 1000000;
+  const std::size_t slash = text.find('/');
+  const std::string rule = "must be PART/PARTS, e.g. 3/16";
+  require(slash != std::string::npos, "--shard", fmt::format("\"{}\"", text), rule);
+  Shard shard;
+  shard.parts = whole_number("--shard", text.substr(slash + 1), 1, kMostParts);
+  shard.part = whole_number("--shard", text.substr(0, slash), 1, shard.parts);
+  return shard;
+}
+
+void print_shard(const CompareArguments& arguments, const ExperimentConfig& config,
+                 const std::vector<std::filesystem::path>& files) {
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["experiment"] = config.name;
+    json["shard"] = arguments.shard;
+    json["files"] = nlohmann::ordered_json::array();
+    for (const auto& file : files) json["files"].push_back(file.string());
+    print_json(json);
+    return;
+  }
+  for (const auto& file : files) put("{}\n", file.string());
+  put("part {} of {}: {} of {} runs; the same command without --shard compares them when all are "
+      "in one folder\n",
+      shard_of(arguments.shard).part, shard_of(arguments.shard).parts, files.size(),
+      config.methods.size() * static_cast<std::size_t>(config.seeds));
+}
+
 void compare(const CompareArguments& arguments) {
+  const bool whole = arguments.shard.empty();
+  const Shard shard = whole ? Shard() : shard_of(arguments.shard);
+  require(whole || !arguments.out.empty(), "--shard", arguments.shard,
+          "must have a folder for its run files: --out FOLDER");
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seeds) overrides.push_back(fmt::format("experiment.seeds={}", *arguments.seeds));
   const ExperimentConfig config = load_config(arguments.config, overrides);
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const long runs = static_cast<long>(config.methods.size()) * config.seeds;
+  const long all_runs = static_cast<long>(config.methods.size()) * config.seeds;
+  const long runs = std::max(1L, (all_runs + shard.parts - 1) / shard.parts);
   require_memory_for(config, static_cast<int>(std::min<long>(
                                  runs, arguments.threads > 0 ? arguments.threads : cores)));
   when_stopped(kStopped, [kept = !arguments.out.empty()]() -> std::string {
@@ -72,6 +109,12 @@ void compare(const CompareArguments& arguments) {
   options.folder = arguments.out;
   options.threads = arguments.threads;
   options.work = progress.work(kComparisonRounds);
+  if (!whole) {
+    const std::vector<std::filesystem::path> files = play_shard(config, shard, options);
+    progress.finish();
+    print_shard(arguments, config, files);
+    return;
+  }
   const Comparison comparison = compare_methods(config, options);
   progress.finish();
   if (arguments.json) {
@@ -90,6 +133,8 @@ void add_compare_command(CLI::App& app) {
   add_path(*command, "config", arguments->config, "TOML file")->required();
   add_number(*command, "--seeds", arguments->seeds, 1, 10000,
              "how many (experiment.seeds if left out)");
+  command->add_option("--shard", arguments->shard,
+                      "play only this part of the runs, e.g. 3/16, into --out: for job arrays");
   add_threads(*command, arguments->threads);
   add_path(*command, "-o,--out", arguments->out,
            "keep every run as a file in this folder; run again to go on");

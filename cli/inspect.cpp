@@ -54,6 +54,7 @@ void check(const CheckArguments& arguments) {
       entry["policies"] = result.policies;
       entry["issues"] = result.issues;
       entry["evaluations"] = result.evaluations;
+      entry["bounds"] = result.bounds;
       entry["lemmas"] = result.lemmas;
       entry["checksums_checked"] = result.checksums_checked;
       entry["certificate_checked"] = result.certificate_checked;
@@ -70,8 +71,12 @@ void check(const CheckArguments& arguments) {
       put("  what {} evaluations said of policies that are known, by evaluating them again\n",
           result.evaluations);
     }
+    if (result.bounds > 0) {
+      put("  the regret of {} rounds, against the theorem's bound\n", result.bounds);
+    }
     if (result.lemmas > 0) {
-      put("  the quantities of Lemmas 1 to 4, against their bounds in {} rounds\n", result.lemmas);
+      put("  the quantities of the paper's Lemmas 1 to 4, against their bounds in {} rounds\n",
+          result.lemmas);
     }
     if (result.certificate_checked) {
       put("  the certificate of the last round, against the stored learner\n");
@@ -215,8 +220,16 @@ void info_of_run(const std::string& path, bool json) {
     put("  regret      {:.6g} of the losses{}\n", last.surrogate,
         std::isnan(last.true_cost) ? "" : fmt::format(", {:.6g} of the true cost", last.true_cost));
   }
+  if (!summary.regret.empty() && summary.regret.back().bounded()) {
+    const StoredRegret& last = summary.regret.back();
+    put("  bound       {:.6g} ({:.6g} prior, {:.6g} rounds, {:.6g} off the leader{})\n", last.bound,
+        last.bound_prior, last.bound_rounds, last.bound_off_leader,
+        last.bound_changes == 0 ? "" : fmt::format(", {:.6g} changes", last.bound_changes));
+    put("  knowledge   a leader is held to {:.6g} with it, to {:.6g} without\n",
+        last.bound_of_leader(), last.bound_without_knowledge);
+  }
   if (summary.theorem) {
-    put("  theorem     Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",
+    put("  paper       Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",
         fmt::join(summary.theorem->worst_ratios, ", "), summary.theorem->regret_bound);
   }
   put("  written by  lifeguard {}, schema {}\n", header.lifeguard_version, header.schema_version);

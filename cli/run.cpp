@@ -171,8 +171,9 @@ void add_run_commands(CLI::App& app) {
       ->required();
   add_path(*run_command, "-o,--out", arguments->out,
            "the run file to write (NAME-METHOD-SEED.run if left out); its folder is made");
-  run_command->add_option("--method", arguments->method,
-                          "learner, pg, pg-ella, shared or a variant of the configuration");
+  run_command->add_option(
+      "--method", arguments->method,
+      "learner, pg, pg-ella, shared, lpg-ftw or a variant of the configuration");
   add_number(*run_command, "--seed", arguments->seed, 0, std::numeric_limits<int>::max(),
              "same seed, same results to the bit");
   run_command

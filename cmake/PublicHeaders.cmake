@@ -15,6 +15,7 @@ set(lifeguard_public_headers
     lifelong/policy_learner.hpp
     policy/action_range.hpp
     policy/policy.hpp
+    policy/policy_prior.hpp
     runs/experiment.hpp
     runs/recording_file.hpp
     safety/prove/certificate.hpp

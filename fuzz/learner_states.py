@@ -68,6 +68,7 @@ def main():
     write("linearised", learner)
     write("alternating", state(command, box, 'learner.update="alternating"')[1])
     write("empirical_bayes", state(command, box, 'learner.update="empirical Bayes"')[1])
+    write("leader", state(command, box, 'learner.update="leader"')[1])
     write("no_projection", state(command, box, 'projection.mode="none"')[1])
     free = state(command, TINY)[1]
     write("no_constraints", free)
@@ -80,7 +81,7 @@ def main():
     ledger, learner = state(command, TINY + CLOSED_LOOP, "experiment.tasks=1")
     write("closed_loop_regret", ledger)
     write("closed_loop", learner)
-    for method in ("pg", "pg-ella", "shared"):
+    for method in ("pg", "pg-ella", "shared", "lpg-ftw"):
         text = state(command, box, f'experiment.method="{method}"')[1]
         # The tasks that the target adds to a learner before it reads a state.
         write(method, text.replace("mass-spring 0", "one").replace("mass-spring 1", "two"))

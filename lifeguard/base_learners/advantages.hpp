@@ -50,7 +50,7 @@ struct AdvantageWorkspace {
 };
 
 /// Fills workspace.advantages. The baselines are fitted to the batch they are subtracted from,
-/// which shrinks the expected gradient by about one part in the number of trajectories.
+/// which shrinks the expected gradient by a few parts in the number of trajectories (docs).
 ///
 /// A trajectory that was cut short has its returns bootstrapped first (bootstrap_returns), whatever
 /// the baselines are. From there on its end is treated like a failure, whose costs are known:

@@ -96,6 +96,15 @@ void write_no_signal(const Eigen::MatrixXd& curvature, double constant, RoundLos
   loss.step_kl = 0.0;
 }
 
+/// Each step's weights times γ^m.
+void discount_steps(const Trajectories& t, double discount, AlignedVector<double>& weights) {
+  double factor = 1;
+  for (int m = 0; m < t.steps(); ++m, factor *= discount) {
+    double* row = weights.data() + static_cast<std::size_t>(m) * t.stride();
+    for (int i = 0; i < t.count(); ++i) row[i] *= factor;
+  }
+}
+
 double choose_step(const Trajectories& t, const GaussianPolicy& played, double visit,
                    const StepSettings& settings, const double* advantages,
                    double direction_curvature, BaseLearnerWorkspace& w) {
@@ -149,6 +158,7 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   w.direction = w.policy_gradient.gradient;
   if (regression) {
     unit_weights(t, w.weights);
+    if (settings.discount_scores) discount_steps(t, advantages.discount, w.weights);
     compute_policy_gradient(t, played, w.weights.data(), w.scores);
     const ReturnRegression fit =
         regress_returns(w.scores, w.advantages.returns.data(), n, settings.relative_damping,

@@ -81,6 +81,8 @@ void BaseLearnerSettings::visit(SettingVisitor& v) {
   step.visit(v);
   visit_choice(v, "loss_scale", loss_scale, kLossScales,
                "units of the round losses: nats, or units of cost");
+  v.flag("discount_scores", discount_scores,
+         "eNAC regression: weigh the score of step m by γ^m, as Peters and Schaal print it");
   v.number("temperature", temperature, Range::above(0), "", "τ of weighted likelihood");
   v.number("relative_damping", relative_damping, Range::above(0), "",
            "share of its mean diagonal that a singular curvature gets added");

@@ -125,6 +125,11 @@ struct BaseLearnerSettings {
   AdvantageSettings advantages;
   StepSettings step;
   LossScale loss_scale = LossScale::metric;
+  /// Of the regression form, where γ < 1: whether the score of step m is weighed by γ^m, as Peters
+  /// and Schaal (2008) print it and other implementations do. Off, the regression's limit is F⁻¹g
+  /// with the gradient g of the discounted cost and the F of whole trajectories, in which trust
+  /// regions and losses are measured; on, every step of both counts γ^{2m}.
+  bool discount_scores = false;
   /// τ > 0 of weighted_likelihood, in units of the advantages.
   double temperature = 1.0;
   /// A curvature whose smallest pivot is below 1e-12 of its largest entry gets this share of its

@@ -1,12 +1,20 @@
 #include "lifeguard/lifelong/empirical_bayes_rule.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/objective.hpp"
+#include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
@@ -16,19 +24,23 @@ namespace {
 constexpr double kLeastNoiseShare = 1e-4;
 /// How much of the steps before counts in their common direction.
 constexpr double kDirectionMemory = 0.7;
+/// How often a policy that cannot be proven is taken half of its way back to the anchor.
+constexpr int kMostRetractions = 40;
+/// How many rounds tell what tasks cost, how many of them at least, and how often a task that is
+/// stuck goes elsewhere.
+constexpr std::size_t kRecentRounds = 16;
+constexpr std::size_t kFewestRounds = 5;
+constexpr int kMostAttempts = 10;
+/// After twice as many rounds L is learnt half as often.
+constexpr long kRoundsBeforeDoubling = 100;
 
-Eigen::VectorXd times(const Eigen::MatrixXd& blocks, const Eigen::VectorXd& x) {
-  Eigen::VectorXd result(x.size());
-  apply_curvature(blocks, x, result);
-  return result;
-}
-
-/// x ← G⁻¹ x. False if a block is not positive definite.
-bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::VectorXd& x) {
+/// x ← G⁻¹ x, with `block` as memory. False if a block is not positive definite.
+bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::MatrixXd& block, Eigen::VectorXd& x) {
   const Eigen::Index width = blocks.cols();
   const Eigen::Index alike = x.size() / width / different_blocks(blocks);
   for (Eigen::Index b = 0; b < different_blocks(blocks); ++b) {
-    const Eigen::LLT<Eigen::MatrixXd> factor(action_block(blocks, b));
+    block = action_block(blocks, b);
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);
     if (factor.info() != Eigen::Success) return false;
     for (Eigen::Index a = b * alike; a < (b + 1) * alike; ++a) {
       auto part = x.segment(a * width, width);
@@ -38,81 +50,180 @@ bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::VectorXd& x) {
   return true;
 }
 
-void require_fits(std::string_view field, const Eigen::MatrixXd& matrix, bool fits) {
-  require(fits, field, static_cast<double>(matrix.rows()), "must have the size that it has here");
+void require_finite_numbers(std::string_view field, const Eigen::MatrixXd& matrix) {
   require(matrix.allFinite(), field, "(a number that is not finite)", "must be finite");
+}
+
+void read_vector(StateReader& reader, std::string_view field, Eigen::Index size,
+                 Eigen::VectorXd& vector) {
+  reader.field(field, vector);
+  require_size(field, vector.size(), size);
+  require_finite_numbers(field, vector);
+}
+
+void read_square(StateReader& reader, std::string_view field, Eigen::Index size,
+                 Eigen::MatrixXd& matrix) {
+  reader.field(field, matrix);
+  require_size(field, matrix.rows(), size);
+  require_size(field, matrix.cols(), size);
+  require_finite_numbers(field, matrix);
+}
+
+void read_blocks(StateReader& reader, std::string_view field, Eigen::Index features,
+                 Eigen::Index actions, Eigen::MatrixXd& blocks) {
+  reader.field(field, blocks);
+  require(are_blocks(blocks, features, actions), field, static_cast<double>(blocks.rows()),
+          "must have one row for each feature, or for each parameter");
+  require_finite_numbers(field, blocks);
 }
 
 }  // namespace
 
 EmpiricalBayesRule::EmpiricalBayesRule(const LearnerSettings& settings, int features, int actions)
     : settings_(settings.empirical_bayes),
+      projection_settings_(settings.projection),
       sure_noise_share_(settings.round.adaptation.sure_noise_share),
       directions_(settings.k == 0 ? features * actions : settings.k),
       features_(features),
       parameters_(features * actions),
-      retreat_(settings.linearised.retreat_factor, features * actions),
-      limits_(settings.projection),
-      shared_(TaskPrior(features, actions, settings.projection.p, settings.projection.q)),
-      next_(shared_),
-      policy_(features * actions),
-      other_(features * actions) {}
-
-void EmpiricalBayesRule::add_task(const Eigen::VectorXd& anchor) {
-  beliefs_.push_back({false,
-                      Eigen::MatrixXd::Zero(features_, features_),
-                      Eigen::VectorXd::Zero(parameters_),
-                      Eigen::VectorXd::Zero(parameters_),
-                      {}});
-  anchors_.push_back(anchor);
-  retreat_.add_task(anchor);
+      zero_(Eigen::VectorXd::Zero(parameters_)),
+      retreat_(settings.linearised.retreat_factor, parameters_),
+      shared_(TaskPrior(features, actions, settings.zeta, settings.projection.p,
+                        settings.projection.q)),
+      next_(shared_) {
+  for (Shared* shared : {&shared_, &next_}) shared->recent.reserve(kRecentRounds);
 }
 
-RoundStatus EmpiricalBayesRule::solve(const LearningRound& round, Knowledge& next) {
-  round.knowledge.policy_parameters(round.task, policy_);
-  played_ = round.loss.played.size() == parameters_ ? round.loss.played : policy_;
-  next_ = shared_;
-  next_belief_ = beliefs_[round.task];
-  next_takes_part_ = retreat_.takes_part(round.task);
-  prior_changed_ = false;
-  steps_.setZero(parameters_, tasks());
-  shift_.setZero(parameters_);
-  common_.setZero(parameters_);
-  if (next_.mean.size() == 0) next_.mean = round.knowledge.anchors.rowwise().mean();
-  if (!look_at(round)) return RoundStatus::singular;
-  const double rate = 1.0 / std::min(static_cast<double>(round.rounds_before + 1), 2.0 * tasks());
-  if (next_.metric.size() == 0) {
-    next_.metric = round.loss.curvature;
-  } else {
-    add_blocks(1 - rate, next_.metric, rate * round.loss.curvature);
+bool EmpiricalBayesRule::guarded(int task) const {
+  return projection_settings_.mode != ProjectionMode::none && safe_sets_[task].constrained();
+}
+
+double EmpiricalBayesRule::trust_in_mean() const {
+  if (own_controllers_) return 0;
+  return shared_.way_length > 0 ? std::clamp(shared_.way_along / shared_.way_length, 0.0, 1.0)
+                                : 1.0;
+}
+
+void EmpiricalBayesRule::add_tasks(const std::vector<KeptTask>& tasks, long /*rounds*/) {
+  for (const KeptTask& task : tasks) Safeguard::require_task(task.safe_set, task.anchor);
+  for (const KeptTask& task : tasks) {
+    tasks_.push_back({task.anchor, {}, {}, {}, 0, 0});
+    own_controllers_ = own_controllers_ || task.anchor != tasks_.front().anchor;
+    safe_sets_.push_back(task.safe_set);
+    retreat_.add_task(task.anchor);
   }
-  if (retreat_.astray(round)) {
-    return_to(retreat_.cheapest_policy(round.task), round);
-  } else if (retreat_.lost(round)) {
+  knowledge_.reset();
+}
+
+void EmpiricalBayesRule::change_task(int task, const KeptTask& changed) {
+  Safeguard::require_task(changed.safe_set, changed.anchor);
+  tasks_[task].anchor = changed.anchor;
+  own_controllers_ = std::any_of(tasks_.begin(), tasks_.end(), [&](const Belief& belief) {
+    return belief.anchor != tasks_.front().anchor;
+  });
+  safe_sets_[task] = changed.safe_set;
+  handed_out_.task = -1;
+  knowledge_.reset();
+}
+
+void EmpiricalBayesRule::inject_faults(FaultInjection faults) {
+  faults_ = std::move(faults);
+  handed_out_.task = -1;
+}
+
+void EmpiricalBayesRule::inject_refusals(LastLookInjection refuses) {
+  refuses_ = std::move(refuses);
+}
+
+RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long rounds_before) {
+  last_safeguard_ = {};
+  {
+    const std::lock_guard lock(mutex_);
+    policy_ = handed_out(task).policy;
+  }
+  played_ = loss.played.size() == parameters_ ? loss.played : policy_;
+  next_ = shared_;
+  next_belief_ = tasks_[task];
+  next_takes_part_ = retreat_.takes_part(task);
+  if (!next_.begun()) {
+    next_.common.setZero(parameters_);
+    for (const Belief& belief : tasks_) next_.common += belief.anchor;
+    next_.common /= tasks();
+    next_.offset.setZero(parameters_);
+    next_.places.setZero(parameters_);
+    next_.squares.setZero(parameters_, parameters_);
+    next_.uncertainty.setZero(parameters_, parameters_);
+  }
+  mean_ = next_.common + next_.offset;
+  if (next_belief_.visited()) {
+    // Of the deviation from m, until the round is over.
+    shift_evidence(-1, mean_);
+  } else {
+    next_belief_.information.setZero(features_, features_);
+    next_belief_.evidence.setZero(parameters_);
+  }
+  if (!look_at(loss)) return RoundStatus::singular;
+  const double rate = 1.0 / std::min(static_cast<double>(rounds_before + 1), 2.0 * tasks());
+  if (next_.metric.size() == 0) {
+    next_.metric = loss.curvature;
+  } else {
+    scaled_ = rate * loss.curvature;
+    add_blocks(1 - rate, next_.metric, scaled_);
+  }
+  next_policy_ = policy_;
+  if (retreat_.astray(task, loss)) {
+    return_to(retreat_.cheapest_policy(task), loss);
+  } else if (retreat_.lost(task, loss)) {
     next_takes_part_ = false;
-    return_to(anchors_[round.task], round);
-  } else if (!learn(round, rate)) {
+    return_to(tasks_[task].anchor, loss);
+  } else if (stuck(task, loss)) {
+    return_to(another_place(task), loss);
+  } else if (!learn_from(task, loss, rounds_before, rate)) {
     return RoundStatus::singular;
   }
-  choose_steps(round);
-  limits_.cut(round, steps_);
-  express(round, next);
-  const bool finite = next.basis.allFinite() && next.coefficients.allFinite();
-  return finite ? RoundStatus::ok : RoundStatus::singular;
+  const auto start = std::chrono::steady_clock::now();
+  if (guarded(task)) {
+    CoefficientPathCounts& paths = last_safeguard_.coefficient_paths;
+    const CoefficientPath path = cut(task, loss.curvature, next_policy_);
+    paths.inside += path == CoefficientPath::inside;
+    paths.rows += path == CoefficientPath::rows;
+    paths.ball += path == CoefficientPath::ball;
+    paths.scaled += path == CoefficientPath::scaled;
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (!next_policy_.allFinite() || !next_.common.allFinite()) return RoundStatus::singular;
+  place(task);
+  centre();
+  if (learns_prior_in(rounds_before) && next_.prior.known() && !learn_prior()) {
+    return RoundStatus::singular;
+  }
+  commit(task, loss);
+  last_safeguard_.seconds += seconds.count();
+  return RoundStatus::ok;
 }
 
-bool EmpiricalBayesRule::look_at(const LearningRound& round) {
-  const RoundLoss& loss = round.loss;
+bool EmpiricalBayesRule::learns_prior_in(long round) const {
+  // Half as often whenever the rounds have doubled: what many rounds say changes slowly.
+  const auto doublings =
+      static_cast<int>(std::bit_width(static_cast<unsigned long>(round / kRoundsBeforeDoubling)));
+  const long interval = settings_.prior_interval;
+  return round % (interval << std::clamp(doublings - 1, 0, 30)) == 0;
+}
+
+bool EmpiricalBayesRule::look_at(const RoundLoss& loss) {
   Observation& seen = observation_;
   seen.noise_share = std::isnan(loss.noise_share) ? 1.0 : loss.noise_share;
   seen.noise_share = std::clamp(seen.noise_share, kLeastNoiseShare, 1.0);
   const bool tells_gradient =
       loss.cost_gradient.size() == parameters_ && loss.natural_norm_squared > 0 && loss.radius > 0;
-  seen.direction = tells_gradient ? -loss.cost_gradient : played_;
-  if (!solve_in_place(loss.curvature, seen.direction)) return false;
+  seen.direction = played_;
+  if (tells_gradient) seen.direction = -loss.cost_gradient;
+  if (!solve_in_place(loss.curvature, block_, seen.direction)) return false;
   if (loss.newton_step.size() == parameters_ && loss.radius > 0) {
     seen.direction = loss.newton_step;
-    seen.norm_squared = seen.direction.dot(times(loss.curvature, seen.direction));
+    weighed_.resize(parameters_);
+    apply_curvature(loss.curvature, seen.direction, weighed_);
+    seen.norm_squared = seen.direction.dot(weighed_);
     if (!(seen.norm_squared > 0)) return false;
     seen.newton_step = 1;
     seen.trust_step = std::sqrt(2 * loss.radius / seen.norm_squared);
@@ -123,7 +234,9 @@ bool EmpiricalBayesRule::look_at(const LearningRound& round) {
   if (!tells_gradient) {
     // All that this base learner says is where to go.
     seen.direction = loss.target - played_;
-    seen.norm_squared = seen.direction.dot(times(loss.curvature, seen.direction));
+    weighed_.resize(parameters_);
+    apply_curvature(loss.curvature, seen.direction, weighed_);
+    seen.norm_squared = seen.direction.dot(weighed_);
     seen.trust_step = seen.newton_step = seen.shrinkage = 1;
     seen.radius = 0.5 * seen.norm_squared;
     return std::isfinite(seen.norm_squared);
@@ -143,35 +256,71 @@ double EmpiricalBayesRule::noise_of(double step) const {
                   step * step * observation_.noise_share * observation_.norm_squared / parameters_);
 }
 
-void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const LearningRound& round) {
+void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const RoundLoss& loss) {
   // As if what was learnt before had been seen there.
   Belief& belief = next_belief_;
-  belief.visited = true;
-  belief.deviation = policy - next_.mean;
-  belief.information = round.loss.curvature / noise_of(observation_.trust_step);
-  belief.evidence = times(belief.information, belief.deviation);
-  if (next_.prior.known()) belief.evidence += next_.prior.precision() * belief.deviation;
-  if (!next_takes_part_) belief.moments.resize(0, 0);
+  next_policy_ = policy;
+  deviation_ = policy - mean_;
+  belief.information = loss.curvature / noise_of(observation_.trust_step);
+  belief.evidence.resize(parameters_);
+  apply_curvature(belief.information, deviation_, belief.evidence);
+  if (next_.prior.known()) belief.evidence.noalias() += next_.prior.precision() * deviation_;
 }
 
-bool EmpiricalBayesRule::learn(const LearningRound& round, double rate) {
+bool EmpiricalBayesRule::stuck(int task, const RoundLoss& loss) const {
+  const Belief& belief = tasks_[task];
+  if (!belief.visited() || belief.attempts >= kMostAttempts || !(belief.first_cost > 0)) {
+    return false;
+  }
+  if (own_controllers_) return false;  // another one's may be the end of a machine that works
+  std::array<double, kRecentRounds> costs{};
+  std::array<double, kRecentRounds> gains{};
+  std::size_t count = 0;
+  for (const Shared::Visit& visit : shared_.recent) {
+    if (visit.task == task || !(visit.first_cost > 0)) continue;
+    costs.at(count) = visit.cost;
+    gains.at(count++) = visit.cost / visit.first_cost;
+  }
+  if (count < kFewestRounds) return false;
+  const auto median = [&](auto& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
+    std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
+    return *middle;
+  };
+  // The less a task has gained beside the others, the less its own cost has to do with it.
+  return retreat_.stuck(task, loss, std::max(median(costs), median(gains) * belief.first_cost));
+}
+
+const Eigen::VectorXd& EmpiricalBayesRule::another_place(int task) {
+  const int attempt = next_belief_.attempts++;
+  const Eigen::VectorXd& anchor = tasks_[task].anchor;
+  if (attempt % 2 == 1) {
+    moved_ = anchor + std::ldexp(1.0, -1 - attempt / 2) * (policy_ - anchor);
+    return moved_;
+  }
+  // The one that was visited so many rounds ago, or the next before it.
+  const auto& recent = shared_.recent;
+  std::size_t i = recent.size() - 1 - static_cast<std::size_t>(attempt / 2) % recent.size();
+  while (i > 0 && recent[i].task == task) --i;
+  wanted(recent[i].task, moved_);
+  return moved_;
+}
+
+bool EmpiricalBayesRule::learn_from(int task, const RoundLoss& loss, long rounds_before,
+                                    double rate) {
   const Observation& seen = observation_;
   if (!(seen.norm_squared > 0)) return true;  // it is where it wants to be
-  const Eigen::VectorXd step = seen.trust_step * seen.direction;
+  step_ = seen.trust_step * seen.direction;
   // A step that is right for one machine may be wrong for another that has a controller of its own.
-  const bool common = next_takes_part_ && !own_controllers();
-  const double share = common ? agreement_after(round.task, step) : 0.0;
-  common_ = share * seen.shrinkage * step;
-  next_.mean += common_;
+  const bool common = next_takes_part_ && !own_controllers_;
+  const double share = common ? agreement_after(task, step_) : 0.0;
+  next_.common += (share * seen.shrinkage) * step_;
   const double spread =
       seen.shrinkage * seen.trust_step * seen.trust_step * seen.norm_squared / parameters_;
   next_.first_spread =
-      round.rounds_before == 0 ? spread : next_.first_spread + rate * (spread - next_.first_spread);
-  if (!next_.prior.known() && !learn_prior(round.task)) return false;
-  if (!move_own_part(round, share)) return false;
-  centre(round.task);
-  if (round.rounds_before % settings_.prior_interval == 0) return learn_prior(round.task);
-  return true;
+      rounds_before == 0 ? spread : next_.first_spread + rate * (spread - next_.first_spread);
+  if (!next_.prior.known() && !learn_prior()) return false;
+  return move_own_part(loss, share);
 }
 
 double EmpiricalBayesRule::agreement_after(int task, const Eigen::VectorXd& step) {
@@ -180,9 +329,12 @@ double EmpiricalBayesRule::agreement_after(int task, const Eigen::VectorXd& step
     common = step;
   } else {
     if (next_.last_task != task) {
-      const Eigen::VectorXd weighed = times(next_.metric, step);
-      const double lengths = std::sqrt(weighed.dot(step) * common.dot(times(next_.metric, common)));
-      const double cosine = lengths > 0 ? weighed.dot(common) / lengths : 0.0;
+      weighed_.resize(parameters_);
+      apply_curvature(next_.metric, common, weighed_);
+      const double common_square = weighed_.dot(common);
+      apply_curvature(next_.metric, step, weighed_);
+      const double lengths = std::sqrt(weighed_.dot(step) * common_square);
+      const double cosine = lengths > 0 ? weighed_.dot(common) / lengths : 0.0;
       next_.agreement += settings_.agreement_rate * (cosine - next_.agreement);
     }
     common = kDirectionMemory * common + step;
@@ -191,29 +343,38 @@ double EmpiricalBayesRule::agreement_after(int task, const Eigen::VectorXd& step
   return std::clamp(next_.agreement, 0.0, 1.0);
 }
 
-bool EmpiricalBayesRule::move_own_part(const LearningRound& round, double share) {
-  const Eigen::MatrixXd& curvature = round.loss.curvature;
-  const Belief& before = beliefs_[round.task];
+bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
+  const Eigen::MatrixXd& curvature = loss.curvature;
   Belief& belief = next_belief_;
-  const Eigen::VectorXd deviation = played_ - (next_.mean - common_);
-  const Eigen::VectorXd newton = observation_.newton_step * observation_.direction;
+  deviation_ = played_ - mean_;
+  newton_ = observation_.newton_step * observation_.direction;
   // Of d numbers that are estimated with their own scale, f of the noise is theirs.
   const double part = std::max(0.25, 1 - 2.0 / parameters_);
   const double noise = std::max(1e-300, part * noise_of(observation_.newton_step));
-  Eigen::VectorXd moved;
   double memory = settings_.posterior_memory * observation_.noise_share;
   double noise_share = 1;
   double energy = 0;
+  const auto gather = [&](double length) {  // moved_ ← ρ b + (G/r)(δ + κΔ)
+    step_ = deviation_ + length * newton_;
+    moved_.resize(parameters_);
+    apply_curvature(curvature, step_, moved_);
+    moved_ = memory * belief.evidence + moved_ / noise;
+  };
   for (const bool last : {false, true}) {
     // First with the memory that this round's own noise asks for, then with that of the
     // posterior's.
-    belief.information = before.information;
-    add_blocks(memory, belief.information, curvature / noise);
-    belief.evidence = memory * before.evidence + times(curvature, deviation + newton) / noise;
-    if (!factorise(belief)) return false;
-    covariance_ = factor_.solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
-    moved = factor_.solve(belief.evidence) - deviation;
-    energy = moved.dot(times(curvature, moved));
+    scaled_ = curvature / noise;
+    block_ = belief.information;
+    add_blocks(memory, block_, scaled_);
+    if (!factorise(next_.prior, block_)) return false;
+    covariance_.setIdentity(parameters_, parameters_);
+    factor_.solveInPlace(covariance_);
+    gather(1);
+    factor_.solveInPlace(moved_);
+    moved_ -= deviation_;
+    weighed_.resize(parameters_);
+    apply_curvature(curvature, moved_, weighed_);
+    energy = moved_.dot(weighed_);
     // tr(G M G M) / r: how long the step would be by noise alone.
     system_.resize(parameters_, parameters_);
     for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
@@ -228,211 +389,339 @@ bool EmpiricalBayesRule::move_own_part(const LearningRound& round, double share)
       observation_.radius * std::max(1.0, sure_noise_share_ / std::max(1e-9, noise_share));
   const double length =
       (1 - share) * (energy > 0 ? std::min(1.0, std::sqrt(2 * radius / energy)) : 1.0);
-  belief.evidence =
-      memory * before.evidence + times(curvature, deviation + length * newton) / noise;
-  belief.deviation = factor_.solve(belief.evidence);
-  belief.visited = true;
-  if (next_takes_part_) {
-    belief.moments = belief.deviation * belief.deviation.transpose() + covariance_;
-  }
-  return belief.deviation.allFinite();
+  gather(length);
+  belief.information = block_;
+  belief.evidence = moved_;
+  factor_.solveInPlace(moved_);
+  next_policy_ = next_.common + next_.offset + moved_;
+  if (!next_takes_part_) return true;
+  const double visits = static_cast<double>(next_.count) + (belief.visited() ? 0 : 1);
+  next_.uncertainty += (2 / (visits + 1)) * (covariance_ - next_.uncertainty);
+  return true;
 }
 
-bool EmpiricalBayesRule::factorise(const Belief& belief) {
-  system_ = next_.prior.precision();
+bool EmpiricalBayesRule::factorise(const TaskPrior& prior, const Eigen::MatrixXd& information) {
+  system_ = prior.precision();
   for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
     system_.block(a * features_, a * features_, features_, features_) +=
-        action_block(belief.information, a);
+        action_block(information, a);
   }
   factor_.compute(system_);
   return factor_.info() == Eigen::Success;
 }
 
-const EmpiricalBayesRule::Belief& EmpiricalBayesRule::belief_after(int task, int observed) const {
-  return task == observed ? next_belief_ : beliefs_[task];
-}
-
-void EmpiricalBayesRule::centre(int observed) {
-  int count = 0;
-  for (int t = 0; t < tasks(); ++t) {
-    const Belief& belief = belief_after(t, observed);
-    if (!belief.visited || !takes_part_after(t, observed)) continue;
-    shift_ += belief.deviation;
-    ++count;
+void EmpiricalBayesRule::place(int task) {
+  const Belief& before = tasks_[task];
+  if (before.visited() && retreat_.takes_part(task)) {
+    --next_.count;
+    next_.places -= before.place;
+    next_.squares.noalias() -= before.place * before.place.transpose();
   }
-  shift_ /= count + 1.0;
-  next_.mean += shift_;
-  recentre(next_belief_);
+  Belief& belief = next_belief_;
+  mean_ = next_.common + next_.offset;
+  shift_evidence(1, mean_);
+  belief.place = next_policy_ - origin(next_, next_takes_part_);
+  if (!next_takes_part_) return;
+  ++next_.count;
+  next_.places += belief.place;
+  next_.squares.noalias() += belief.place * belief.place.transpose();
 }
 
-void EmpiricalBayesRule::recentre(Belief& belief) const {
-  if (!belief.visited) return;
-  belief.deviation -= shift_;
-  belief.evidence -= times(belief.information, shift_);
+void EmpiricalBayesRule::shift_evidence(double sign, const Eigen::VectorXd& mean) {
+  step_ = mean - origin(next_, next_takes_part_);
+  weighed_.resize(parameters_);
+  apply_curvature(next_belief_.information, step_, weighed_);
+  next_belief_.evidence += sign * weighed_;
 }
 
-bool EmpiricalBayesRule::learn_prior(int observed) {
-  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(parameters_, parameters_);
-  int count = 0;
-  for (int t = 0; t < tasks(); ++t) {
-    const Belief& belief = belief_after(t, observed);
-    if (belief.moments.size() == 0) continue;
-    sum += belief.moments;
-    ++count;
-  }
-  prior_changed_ = next_.prior.maximise(sum, count, next_.metric, next_.first_spread, directions_);
-  return prior_changed_;
+void EmpiricalBayesRule::centre() {
+  const auto count = static_cast<double>(next_.count);
+  next_.offset = (next_.places + next_.offset) / (count + 1);
+  if (!next_takes_part_) return;
+  deviation_ = next_.common + next_.offset - next_belief_.anchor;
+  apply_curvature(next_.metric, deviation_, weighed_);
+  const double rate = 2 / (count + 1);
+  step_ = next_policy_ - next_belief_.anchor;
+  next_.way_along += rate * (weighed_.dot(step_) - next_.way_along);
+  next_.way_length += rate * (weighed_.dot(deviation_) - next_.way_length);
 }
 
-bool EmpiricalBayesRule::own_controllers() const {
-  return std::any_of(anchors_.begin(), anchors_.end(),
-                     [&](const Eigen::VectorXd& anchor) { return anchor != anchors_.front(); });
+bool EmpiricalBayesRule::learn_prior() {
+  // Σ_t (z_t - H)(z_t - H)ᵀ + their covariances.
+  const auto count = static_cast<double>(next_.count);
+  system_ = next_.squares + count * next_.uncertainty;
+  system_.noalias() -= next_.offset * next_.places.transpose();
+  system_.noalias() -= next_.places * next_.offset.transpose();
+  system_.noalias() += (count * next_.offset) * next_.offset.transpose();
+  return next_.prior.maximise(system_, count, next_.metric, next_.first_spread, directions_,
+                              prior_workspace_);
 }
 
-double EmpiricalBayesRule::trust_in_mean(int observed) const {
-  if (own_controllers()) return 0;
-  double along = 0;
-  double length = 0;
-  for (int t = 0; t < tasks(); ++t) {
-    const Belief& belief = belief_after(t, observed);
-    if (!belief.visited || !takes_part_after(t, observed)) continue;
-    const Eigen::VectorXd to_mean = next_.mean - anchors_[t];
-    Eigen::VectorXd to_policy = to_mean + belief.deviation;
-    if (t != observed) to_policy -= shift_;
-    const Eigen::VectorXd weighed = times(next_.metric, to_mean);
-    along += weighed.dot(to_policy);
-    length += weighed.dot(to_mean);
-  }
-  return length > 0 ? std::clamp(along / length, 0.0, 1.0) : 1.0;
-}
-
-void EmpiricalBayesRule::choose_steps(const LearningRound& round) {
-  const double trust = trust_in_mean(round.task);
-  next_.trust_in_mean = trust;
-  for (int t = 0; t < tasks(); ++t) {
-    if (t == round.task) {
-      steps_.col(t) = next_.mean + next_belief_.deviation - policy_;
-    } else if (beliefs_[t].visited) {
-      if (retreat_.takes_part(t)) steps_.col(t) = common_;
-    } else {
-      round.knowledge.policy_parameters(t, other_);
-      steps_.col(t) = anchors_[t] + trust * (next_.mean - anchors_[t]) - other_;
-    }
-  }
-}
-
-void EmpiricalBayesRule::express(const LearningRound& round, Knowledge& next) {
-  if (!prior_changed_ && next.basis == next_.prior.basis()) {
-    next.coefficients += next_.prior.coefficients(steps_);
-    return;
-  }
-  // L has moved: the policies have not.
-  for (int t = 0; t < tasks(); ++t) {
-    round.knowledge.policy_parameters(t, other_);
-    steps_.col(t) += other_ - anchors_[t];
-  }
-  next.basis = next_.prior.basis();
-  next.coefficients = next_.prior.coefficients(steps_);
-}
-
-void EmpiricalBayesRule::accept(const LearningRound& round, const Knowledge& accepted) {
-  retreat_.accept(round, played_, next_takes_part_);
-  for (int t = 0; t < tasks(); ++t) {
-    if (t != round.task) recentre(beliefs_[t]);
+void EmpiricalBayesRule::commit(int task, const RoundLoss& loss) {
+  retreat_.accept(task, loss, played_, next_takes_part_);
+  if (std::isfinite(loss.mean_cost)) {
+    if (next_.recent.size() == kRecentRounds) next_.recent.erase(next_.recent.begin());
+    if (!tasks_[task].visited()) next_belief_.first_cost = loss.mean_cost;
+    next_.recent.push_back({task, loss.mean_cost, next_belief_.first_cost});
   }
   std::swap(shared_, next_);
-  std::swap(beliefs_[round.task], next_belief_);
-  // Where the safe set allowed it to go.
-  accepted.policy_parameters(round.task, policy_);
-  beliefs_[round.task].deviation = policy_ - shared_.mean;
+  std::swap(tasks_[task], next_belief_);
+  const std::lock_guard lock(mutex_);
+  handed_out_.task = -1;
+  knowledge_.reset();
+  const auto start = std::chrono::steady_clock::now();
+  const HandedOut& handed = handed_out(task);
+  SafeguardRecord& record = last_safeguard_;
+  record.status = ProjectionStatus::not_checked;
+  if (projection_settings_.mode != ProjectionMode::none) {
+    record.status = handed.refused ? ProjectionStatus::kept_last : ProjectionStatus::converged;
+    record.worst_margin = kInfinity;
+    record.retraction = handed.retraction;
+  }
+  if (guarded(task)) {
+    const Margins& margins = margins_of(task, handed);
+    record.worst_margin = margins.worst();
+    record.worst_task = task;
+    record.worst_row = safe_sets_[task].name(margins.worst_row());
+  }
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::optional<Eigen::VectorXd> EmpiricalBayesRule::first_policy(
-    const Eigen::VectorXd& anchor) const {
-  if (shared_.mean.size() == 0) return std::nullopt;
-  return anchor + shared_.trust_in_mean * (shared_.mean - anchor);
+bool EmpiricalBayesRule::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
+  const std::lock_guard lock(mutex_);
+  const HandedOut& handed = handed_out(task);
+  const bool refused = handed.refused || (refuses_ && refuses_(task));
+  alpha = refused ? tasks_[task].anchor : handed.policy;
+  return !refused;
+}
+
+void EmpiricalBayesRule::wanted(int task, Eigen::VectorXd& policy) const {
+  const Belief& belief = tasks_[task];
+  policy = belief.anchor;
+  if (belief.visited()) {
+    policy = origin(shared_, retreat_.takes_part(task)) + belief.place;
+  } else if (shared_.begun()) {
+    policy += trust_in_mean() * (shared_.common + shared_.offset - belief.anchor);
+  }
+}
+
+CoefficientPath EmpiricalBayesRule::cut(int task, const Eigen::MatrixXd& metric,
+                                        Eigen::VectorXd& policy) const {
+  const ProjectionFault fault =
+      faults_ ? faults_(ProjectionStage::coefficient_step) : ProjectionFault::none;
+  if (fault == ProjectionFault::failure) return CoefficientPath::scaled;
+  const CoefficientPath path = projection_.project(safe_sets_[task], tasks_[task].anchor, metric,
+                                                   projection_settings_.margin, policy);
+  if (fault == ProjectionFault::not_finite) policy.setConstant(kNaN);
+  if (fault == ProjectionFault::unsafe) policy.setConstant(1e9);
+  return path;
+}
+
+const Margins& EmpiricalBayesRule::margins_of(int task, const HandedOut& handed) const {
+  return margins(safe_sets_[task], handed.policy, handed.error, margins_);
+}
+
+const EmpiricalBayesRule::HandedOut& EmpiricalBayesRule::handed_out(int task) const {
+  HandedOut& handed = handed_out_;
+  if (handed.task == task) return handed;
+  handed.task = -1;
+  handed.retraction = 1;
+  handed.refused = false;
+  const Eigen::VectorXd& anchor = tasks_[task].anchor;
+  const Eigen::MatrixXd& basis = shared_.prior.basis();
+  wanted(task, handed.policy);
+  const bool guarded = this->guarded(task);
+  if (guarded && shared_.begun()) cut(task, shared_.metric, handed.policy);
+  from_anchor_ = handed.policy - anchor;
+  shared_.prior.express(from_anchor_, handed.coefficients);
+  for (int retractions = 0;; ++retractions) {
+    handed.policy = anchor;
+    handed.policy.noalias() += basis * handed.coefficients;
+    // As in policy_parameters() of certificates: twice what a sum of k products and ᾱ is off by.
+    const auto k = static_cast<double>(parameters_);
+    handed.error = anchor.cwiseAbs();
+    for (Eigen::Index j = 0; j < parameters_; ++j) {
+      handed.error += std::abs(handed.coefficients(j)) * basis.col(j).cwiseAbs();
+    }
+    handed.error *= 2 * rounding_gamma(parameters_ + 8);
+    handed.error.array() += 4 * (k + 2) * std::numeric_limits<double>::denorm_min();
+    if (!guarded || handed.refused) break;
+    if (handed.policy.allFinite() && margins_of(task, handed).worst() > 0) break;
+    // On the way to the anchor, which is strictly inside, it becomes so; at the anchor at last.
+    handed.refused = retractions == kMostRetractions || !handed.coefficients.allFinite();
+    handed.retraction = handed.refused ? 0 : 0.5 * handed.retraction;
+    if (handed.refused) {
+      handed.coefficients.setZero();
+    } else {
+      handed.coefficients *= 0.5;
+    }
+  }
+  handed.task = task;
+  return handed;
+}
+
+const Knowledge& EmpiricalBayesRule::knowledge() const {
+  const std::lock_guard lock(mutex_);
+  if (!knowledge_) {
+    Knowledge all;
+    all.basis = shared_.prior.basis();
+    all.coefficients.resize(parameters_, tasks());
+    all.anchors.resize(parameters_, tasks());
+    for (int t = 0; t < tasks(); ++t) {
+      all.coefficients.col(t) = handed_out(t).coefficients;
+      all.anchors.col(t) = tasks_[t].anchor;
+    }
+    knowledge_ = std::move(all);
+  }
+  return *knowledge_;
+}
+
+Certificate EmpiricalBayesRule::certificate() const {
+  const Knowledge& all = knowledge();
+  std::vector<Eigen::VectorXd> anchors;
+  anchors.reserve(tasks_.size());
+  for (const Belief& belief : tasks_) anchors.push_back(belief.anchor);
+  return certify({all.basis, all.coefficients, anchors, safe_sets_, projection_settings_.p,
+                  projection_settings_.q});
+}
+
+std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
+  if (!shared_.begun()) return {};
+  return TaskBeliefs{shared_.common + shared_.offset, shared_.prior.basis(),
+                     shared_.prior.variances(), std::clamp(shared_.agreement, 0.0, 1.0),
+                     trust_in_mean()};
+}
+
+std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
+  if (!shared_.begun() || !shared_.prior.known()) return {};
+  const Belief& belief = tasks_[task];
+  TaskPosterior posterior{shared_.common + shared_.offset,
+                          shared_.prior.basis() * shared_.prior.basis().transpose(), false};
+  if (!belief.visited()) return posterior;
+  posterior.visited = true;
+  Eigen::MatrixXd system = shared_.prior.precision();
+  for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
+    system.block(a * features_, a * features_, features_, features_) +=
+        action_block(belief.information, a);
+  }
+  posterior.covariance = system.llt().solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
+  const Eigen::VectorXd shift = posterior.mean - origin(shared_, retreat_.takes_part(task));
+  Eigen::VectorXd evidence(parameters_);
+  apply_curvature(belief.information, shift, evidence);
+  posterior.mean += posterior.covariance * (belief.evidence - evidence);
+  return posterior;
 }
 
 void EmpiricalBayesRule::save_task(int task, StateWriter& writer) const {
-  const Belief& belief = beliefs_[task];
-  writer.field("anchor", anchors_[task]);
-  writer.field("visited", belief.visited);
+  const Belief& belief = tasks_[task];
+  writer.field("anchor", belief.anchor);
+  writer.field("visited", belief.visited());
+  retreat_.save_task(task, writer);
+  if (!belief.visited()) return;
   writer.field("information", belief.information);
   writer.field("evidence", belief.evidence);
-  writer.field("deviation", belief.deviation);
-  writer.field("counts", belief.moments.size() > 0);
-  if (belief.moments.size() > 0) writer.field("moments", belief.moments);
-  retreat_.save_task(task, writer);
+  writer.field("place", belief.place);
+  writer.field("first_cost", belief.first_cost);
+  writer.field("attempts", belief.attempts);
 }
 
-void EmpiricalBayesRule::load_task(StateReader& reader) {
+void EmpiricalBayesRule::load_first(StateReader& reader, Eigen::MatrixXd basis, int /*tasks*/) {
+  shared_.prior.load(reader, std::move(basis));
+}
+
+void EmpiricalBayesRule::load_task(StateReader& reader, const SafeSet& set) {
   Belief belief;
-  Eigen::VectorXd anchor;
-  bool counts = false;
-  reader.field("anchor", anchor);
-  reader.field("visited", belief.visited);
-  reader.field("information", belief.information);
-  reader.field("evidence", belief.evidence);
-  reader.field("deviation", belief.deviation);
-  reader.field("counts", counts);
-  if (counts) {
-    reader.field("moments", belief.moments);
-    require_fits("moments", belief.moments,
-                 belief.moments.rows() == parameters_ && belief.moments.cols() == parameters_);
-  }
-  require_fits("information", belief.information,
-               are_blocks(belief.information, features_, parameters_ / features_));
-  for (const Eigen::VectorXd* vector : {&anchor, &belief.evidence, &belief.deviation}) {
-    require_size("belief", vector->size(), parameters_);
-    require(vector->allFinite(), "belief", "(a number that is not finite)", "must be finite");
-  }
+  bool visited = false;
+  read_vector(reader, "anchor", parameters_, belief.anchor);
+  reader.field("visited", visited);
   retreat_.load_task(reader);
-  beliefs_.push_back(std::move(belief));
-  anchors_.push_back(std::move(anchor));
+  if (visited) {
+    read_blocks(reader, "information", features_, parameters_ / features_, belief.information);
+    read_vector(reader, "evidence", parameters_, belief.evidence);
+    read_vector(reader, "place", parameters_, belief.place);
+    reader.field("first_cost", belief.first_cost);
+    reader.field("attempts", belief.attempts);
+    require_finite("first_cost", belief.first_cost);
+    require(belief.attempts >= 0, "attempts", belief.attempts, "must not be negative");
+  }
+  Safeguard::require_task(set, belief.anchor);
+  tasks_.push_back(std::move(belief));
+  own_controllers_ = own_controllers_ || tasks_.back().anchor != tasks_.front().anchor;
+  safe_sets_.push_back(set);
 }
 
-void EmpiricalBayesRule::save_shared(StateWriter& writer) const {
-  const bool begun = shared_.mean.size() > 0;
-  writer.field("begun", begun);
-  if (!begun) return;
-  shared_.prior.save(writer);
-  writer.field("mean", shared_.mean);
+void EmpiricalBayesRule::save_first(StateWriter& writer) const { shared_.prior.save(writer); }
+
+void EmpiricalBayesRule::save_last(StateWriter& writer) const {
+  writer.field("begun", shared_.begun());
+  if (!shared_.begun()) return;
+  writer.field("common", shared_.common);
+  writer.field("offset", shared_.offset);
   writer.field("mean_metric", shared_.metric);
   writer.field("first_spread", shared_.first_spread);
   writer.field("agreement", shared_.agreement);
-  writer.field("trust_in_mean", shared_.trust_in_mean);
   writer.field("last_task", shared_.last_task);
   writer.field("has_direction", shared_.direction.size() > 0);
   if (shared_.direction.size() > 0) writer.field("common_direction", shared_.direction);
+  writer.field("way_along", shared_.way_along);
+  writer.field("way_length", shared_.way_length);
+  writer.field("places", shared_.places);
+  writer.field("squares", shared_.squares);
+  writer.field("uncertainty", shared_.uncertainty);
+  Eigen::MatrixXd recent(3, static_cast<Eigen::Index>(shared_.recent.size()));
+  for (std::size_t i = 0; i < shared_.recent.size(); ++i) {
+    const Shared::Visit& visit = shared_.recent[i];
+    recent.col(static_cast<Eigen::Index>(i)) << visit.task, visit.cost, visit.first_cost;
+  }
+  writer.field("recent", recent);
 }
 
-void EmpiricalBayesRule::load_shared(StateReader& reader) {
+void EmpiricalBayesRule::load_last(StateReader& reader) {
   bool begun = false;
   reader.field("begun", begun);
-  if (!begun) return;
-  bool has_direction = false;
-  shared_.prior.load(reader);
-  reader.field("mean", shared_.mean);
-  reader.field("mean_metric", shared_.metric);
-  reader.field("first_spread", shared_.first_spread);
-  reader.field("agreement", shared_.agreement);
-  reader.field("trust_in_mean", shared_.trust_in_mean);
-  reader.field("last_task", shared_.last_task);
-  reader.field("has_direction", has_direction);
-  if (has_direction) {
-    reader.field("common_direction", shared_.direction);
-    require_size("common_direction", shared_.direction.size(), parameters_);
+  for (int t = 0; t < tasks(); ++t) {
+    shared_.count += tasks_[t].visited() && retreat_.takes_part(t) ? 1 : 0;
+    require(begun || !tasks_[t].visited(), "begun", "false", "must be true: a task was visited");
   }
-  require_size("mean", shared_.mean.size(), parameters_);
-  require(shared_.mean.allFinite(), "mean", "(a number that is not finite)", "must be finite");
-  require_fits("mean_metric", shared_.metric,
-               are_blocks(shared_.metric, features_, parameters_ / features_));
-  require_not_negative("first_spread", shared_.first_spread);
-  require(std::abs(shared_.agreement) <= 1, "agreement", shared_.agreement, "must be a cosine");
-  require(shared_.trust_in_mean >= 0 && shared_.trust_in_mean <= 1, "trust_in_mean",
-          shared_.trust_in_mean, "must be in [0, 1]");
-  require(shared_.last_task >= -1 && shared_.last_task < tasks(), "last_task", shared_.last_task,
-          "must be a task");
+  if (begun) {
+    bool has_direction = false;
+    read_vector(reader, "common", parameters_, shared_.common);
+    read_vector(reader, "offset", parameters_, shared_.offset);
+    read_blocks(reader, "mean_metric", features_, parameters_ / features_, shared_.metric);
+    reader.field("first_spread", shared_.first_spread);
+    reader.field("agreement", shared_.agreement);
+    reader.field("last_task", shared_.last_task);
+    reader.field("has_direction", has_direction);
+    if (has_direction) read_vector(reader, "common_direction", parameters_, shared_.direction);
+    reader.field("way_along", shared_.way_along);
+    reader.field("way_length", shared_.way_length);
+    read_vector(reader, "places", parameters_, shared_.places);
+    read_square(reader, "squares", parameters_, shared_.squares);
+    read_square(reader, "uncertainty", parameters_, shared_.uncertainty);
+    Eigen::MatrixXd recent;
+    reader.field("recent", recent);
+    require(recent.rows() == 3 && recent.cols() <= static_cast<Eigen::Index>(kRecentRounds),
+            "recent", static_cast<double>(recent.cols()), "must be as many rounds as are kept");
+    require_finite_numbers("recent", recent);
+    for (Eigen::Index i = 0; i < recent.cols(); ++i) {
+      require(recent(0, i) >= 0 && recent(0, i) < tasks(), "recent", recent(0, i),
+              "must be a task");
+      shared_.recent.push_back({static_cast<int>(recent(0, i)), recent(1, i), recent(2, i)});
+    }
+    require_not_negative("first_spread", shared_.first_spread);
+    require(std::abs(shared_.agreement) <= 1, "agreement", shared_.agreement, "must be a cosine");
+    require_finite("way_along", shared_.way_along);
+    require_not_negative("way_length", shared_.way_length);
+    require(shared_.last_task >= -1 && shared_.last_task < tasks(), "last_task", shared_.last_task,
+            "must be a task");
+  }
+  next_ = shared_;
+  const std::lock_guard lock(mutex_);
+  for (int t = 0; t < tasks(); ++t) {
+    const HandedOut& handed = handed_out(t);
+    require(!handed.refused && handed.policy.allFinite(), fmt::format("policy of task {}", t),
+            "unsafe", "must be one that can be proven");
+  }
 }
 
 }  // namespace lifeguard

@@ -2,63 +2,102 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "lifeguard/lifelong/learning_rule.hpp"
+#include "lifeguard/lifelong/knowledge_keeper.hpp"
 #include "lifeguard/lifelong/retreat.hpp"
-#include "lifeguard/lifelong/step_limits.hpp"
 #include "lifeguard/lifelong/task_prior.hpp"
+#include "lifeguard/safety/solve/metric_projection.hpp"
 
 namespace lifeguard {
 
 /// α_t = m + L s_t with an L that is learnt: tasks are draws of N(m, P), L = P^½, and a round is an
 /// observation Δ = -G⁻¹ĝ/c of where the task's own optimum lies from the policy that was played,
-/// with the covariance r G⁻¹ of its noise (docs/knowledge.md). What a round says of a task is
+/// with the covariance r G⁻¹ of its noise (docs/learning.md). What a round says of a task is
 /// weighed against what the tasks before it say of tasks; what all of them say is m and P.
 ///
-/// Early on the steps of different tasks agree, and a share w of each reaches all of them through
-/// m; w is how far they still agree. A step of one task alone is filtered by its posterior first
-/// and cut to the trust region after, so that noise uses up none of it.
-class EmpiricalBayesRule : public LearningRule {
+/// Early on the steps of different tasks agree, and a share w of each reaches all of them; w is how
+/// far they still agree. A step of one task alone is filtered by its posterior first and cut to the
+/// trust region after, so that noise uses up none of it.
+///
+/// A round touches the visited task and what all have in common, whatever the number of tasks. The
+/// common steps add up to the common point C, and a task is stored by its place z_t = α_t - C from
+/// there, which common steps leave as it is; so does m = C + H moving to the mean of the tasks. A
+/// policy is made of these, cut to its safe set and proven when it is handed out. No task's
+/// constraints concern another one, since a square L expresses every policy.
+class EmpiricalBayesRule : public KnowledgeKeeper {
  public:
   EmpiricalBayesRule(const LearnerSettings& settings, int features, int actions);
 
-  void add_task(const Eigen::VectorXd& anchor) override;
-  RoundStatus solve(const LearningRound& round, Knowledge& next) override;
-  void accept(const LearningRound& round, const Knowledge& accepted) override;
-  std::optional<Eigen::VectorXd> first_policy(const Eigen::VectorXd& anchor) const override;
+  void add_tasks(const std::vector<KeptTask>& tasks, long rounds) override;
+  void change_task(int task, const KeptTask& changed) override;
+  RoundStatus learn(int task, const RoundLoss& loss, long rounds_before) override;
+  const SafeguardRecord& last_safeguard() const override { return last_safeguard_; }
+  bool policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+  Eigen::VectorXd anchor(int task) const override { return tasks_[task].anchor; }
+  const std::vector<SafeSet>& safe_sets() const override { return safe_sets_; }
+  const Knowledge& knowledge() const override;
+  Certificate certificate() const override;
+  std::optional<TaskBeliefs> beliefs() const override;
+  std::optional<TaskPosterior> posterior(int task) const override;
+  void inject_faults(FaultInjection faults) override;
+  void inject_refusals(LastLookInjection refuses) override;
+  const Eigen::MatrixXd& basis() const override { return shared_.prior.basis(); }
+  void save_first(StateWriter& writer) const override;
   void save_task(int task, StateWriter& writer) const override;
-  void load_task(StateReader& reader) override;
-  void save_shared(StateWriter& writer) const override;
-  void load_shared(StateReader& reader) override;
-
-  /// What is believed of tasks, and how far their steps agree.
-  const TaskPrior& prior() const { return shared_.prior; }
-  const Eigen::VectorXd& mean() const { return shared_.mean; }
-  double agreement() const { return shared_.agreement; }
+  void save_last(StateWriter& writer) const override;
+  void load_first(StateReader& reader, Eigen::MatrixXd basis, int tasks) override;
+  void load_task(StateReader& reader, const SafeSet& set) override;
+  void load_last(StateReader& reader) override;
 
  private:
-  /// The posterior of a task's deviation δ_t from m is N((P⁻¹ + I ⊗ A)⁻¹ b, (P⁻¹ + I ⊗ A)⁻¹).
+  /// What is kept of a task. The posterior of its deviation δ_t from m is
+  /// N((P⁻¹ + I ⊗ A)⁻¹ b, (P⁻¹ + I ⊗ A)⁻¹). Everything but the anchor is empty before its first
+  /// round.
   struct Belief {
-    bool visited = false;
+    Eigen::VectorXd anchor;
     Eigen::MatrixXd information;  // A, F × F
-    Eigen::VectorXd evidence;     // b
-    Eigen::VectorXd deviation;    // δ_t of the policy that it has
-    Eigen::MatrixXd moments;      // E[δδᵀ] of its last round; empty if it does not count
+    Eigen::VectorXd evidence;     // b + A(m - o): of the place, as b is of the deviation
+    Eigen::VectorXd place;        // z_t = α_t - o; o is C, or 0 for a task that learns alone
+    double first_cost = 0;        // of its first round
+    int attempts = 0;             // to get away from where it was stuck
+
+    bool visited() const { return place.size() > 0; }
   };
   /// What belongs to no single task.
   struct Shared {
     explicit Shared(TaskPrior first) : prior(std::move(first)) {}
     TaskPrior prior;
-    Eigen::VectorXd mean;       // m; empty before the first round
+    Eigen::VectorXd common;     // C: the mean anchor and all common steps; empty before round 1
+    Eigen::VectorXd offset;     // H = m - C
     Eigen::MatrixXd metric;     // Ḡ, the running mean of the rounds' curvatures
     double first_spread = 0;    // ψ₀: the running mean of what a step is, for each parameter
     double agreement = 1;       // the running mean of the steps' cosines
-    double trust_in_mean = 1;   // how far m is right for tasks, where their anchors are not
     Eigen::VectorXd direction;  // D ← 0.7 D + Δ, what the steps before had in common
     int last_task = -1;
+    // Of the way from a task's anchor to m, in the metric Ḡ: how far it went along, and how long
+    // it is. Running means over visits.
+    double way_along = 0;
+    double way_length = 0;
+    // Over the visited tasks that take part: their number, Σ z_t, Σ z_t z_tᵀ, and the running mean
+    // of their covariances (P⁻¹ + I ⊗ A)⁻¹.
+    long count = 0;
+    Eigen::VectorXd places;
+    Eigen::MatrixXd squares;
+    Eigen::MatrixXd uncertainty;
+    // The last rounds, the newest last.
+    struct Visit {
+      int task;
+      double cost;
+      double first_cost;
+    };
+    std::vector<Visit> recent;
+
+    bool begun() const { return common.size() > 0; }
   };
   /// What a round says: along `direction`, the natural one, how far to go.
   struct Observation {
@@ -70,66 +109,109 @@ class EmpiricalBayesRule : public LearningRule {
     double shrinkage = 1;
     double radius = 0;  // of the trust region that was asked for
   };
+  /// A policy as it leaves: α = ᾱ + L s, and what is proven of it.
+  struct HandedOut {
+    int task = -1;  // none
+    Eigen::VectorXd policy;
+    Eigen::VectorXd coefficients;
+    Eigen::VectorXd error;  // |policy - (ᾱ + L s)| is at most this, in whatever order it is summed
+    double retraction = 1;  // how far it was taken back towards the anchor to be proven
+    bool refused = false;   // nothing could be proven: it is the anchor
+  };
 
-  int tasks() const { return static_cast<int>(beliefs_.size()); }
+  int tasks() const { return static_cast<int>(tasks_.size()); }
+  /// o of a task.
+  const Eigen::VectorXd& origin(const Shared& shared, bool takes_part) const {
+    return takes_part ? shared.common : zero_;
+  }
+  /// How far towards m a task that was never visited goes from its anchor: the multiple of the way
+  /// there that is nearest to the ways the others went. 0 where tasks begin with controllers of
+  /// their own.
+  double trust_in_mean() const;
+  /// Whether policies of the task have to be proven.
+  bool guarded(int task) const;
+
+  // A round. Nothing of it is part of the learner before commit().
+
   /// Fills observation_. False if the curvature is singular.
-  bool look_at(const LearningRound& round);
+  bool look_at(const RoundLoss& loss);
   /// r: the covariance of a step so long along the observed direction is r G⁻¹.
   double noise_of(double step) const;
   /// The observed task goes where it was before, and its belief says so.
-  void return_to(const Eigen::VectorXd& policy, const LearningRound& round);
-  bool learn(const LearningRound& round, double rate);
+  void return_to(const Eigen::VectorXd& policy, const RoundLoss& loss);
+  /// Whether it costs far more than the others did lately, has gained far less since its first
+  /// round, and does not get better.
+  bool stuck(int task, const RoundLoss& loss) const;
+  /// A task whose own steps lead nowhere tries another place: where another task is, or on its way
+  /// back to its anchor, in turns.
+  const Eigen::VectorXd& another_place(int task);
+  bool learn_from(int task, const RoundLoss& loss, long rounds_before, double rate);
   /// w, how much of the step is common to all tasks: the agreement with the steps before.
   double agreement_after(int task, const Eigen::VectorXd& step);
   /// The posterior of the observed task after the round, of which m has taken a share.
-  bool move_own_part(const LearningRound& round, double share);
+  bool move_own_part(const RoundLoss& loss, double share);
+  /// Makes the evidence of next_belief_ that of the place (1), or of the deviation from m (-1).
+  void shift_evidence(double sign, const Eigen::VectorXd& mean);
   /// Factorises P⁻¹ + I ⊗ A.
-  bool factorise(const Belief& belief);
+  bool factorise(const TaskPrior& prior, const Eigen::MatrixXd& information);
+  /// next_belief_ is where next_policy_ is; the sums know it.
+  void place(int task);
   /// m moves to the mean of the visited tasks. No policy of theirs moves.
-  void centre(int observed);
-  void recentre(Belief& belief) const;
-  bool learn_prior(int observed);
-  const Belief& belief_after(int task, int observed) const;
-  bool takes_part_after(int task, int observed) const {
-    return task == observed ? next_takes_part_ : retreat_.takes_part(task);
-  }
-  /// Whether tasks begin with controllers of their own. Then no step is common, and each begins
-  /// with its own; what the others know reaches it through the prior.
-  bool own_controllers() const;
-  /// How far towards m a task that was never visited goes from its anchor: the multiple of the way
-  /// from the visited tasks' anchors to m that is nearest to the way they went. 1 where all begin
-  /// at the same anchor, 0 where each has a controller of its own that m has nothing to add to.
-  double trust_in_mean(int observed) const;
-  /// How far each task's policy wants to go.
-  void choose_steps(const LearningRound& round);
-  void express(const LearningRound& round, Knowledge& next);
+  void centre();
+  bool learns_prior_in(long round) const;
+  bool learn_prior();
+  void commit(int task, const RoundLoss& loss);
+
+  // Handing out. mutex_ is held.
+
+  const HandedOut& handed_out(int task) const;
+  /// Where the task would be without constraints.
+  void wanted(int task, Eigen::VectorXd& policy) const;
+  /// Cuts it to the task's safe set in the given metric.
+  CoefficientPath cut(int task, const Eigen::MatrixXd& metric, Eigen::VectorXd& policy) const;
+  const Margins& margins_of(int task, const HandedOut& handed) const;
 
   EmpiricalBayesSettings settings_;
+  ProjectionSettings projection_settings_;
   double sure_noise_share_;
   int directions_;  // of L_k
   int features_;
   int parameters_;
+  Eigen::VectorXd zero_;
   Retreat retreat_;
-  StepLimits limits_;
-  std::vector<Belief> beliefs_;
-  std::vector<Eigen::VectorXd> anchors_;
+  std::deque<Belief> tasks_;
+  std::vector<SafeSet> safe_sets_;
+  /// Whether tasks begin with controllers of their own. Then no step is common, and each begins
+  /// with its own; what the others know reaches it through the prior.
+  bool own_controllers_ = false;
   Shared shared_;
+  SafeguardRecord last_safeguard_;
+  FaultInjection faults_;
+  LastLookInjection refuses_;
   // This round's, until it is accepted.
   Belief next_belief_;
   Shared next_;
-  Eigen::VectorXd shift_;  // of m to the mean of the tasks
+  Eigen::VectorXd next_policy_;
   bool next_takes_part_ = true;
-  bool prior_changed_ = false;
-  // Workspace.
+  // Workspace of a round.
   Observation observation_;
   Eigen::VectorXd policy_;  // of the observed task
   Eigen::VectorXd played_;
-  Eigen::VectorXd common_;  // step of m that all who take part make
-  Eigen::MatrixXd steps_;   // d × T
-  Eigen::VectorXd other_;   // policy of another task
+  Eigen::VectorXd mean_;  // m before the round
+  Eigen::VectorXd step_, deviation_, newton_, moved_, weighed_;
+  Eigen::MatrixXd scaled_;  // G / r
+  Eigen::MatrixXd block_;
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::MatrixXd covariance_;
+  TaskPrior::Workspace prior_workspace_;
+  // What was handed out last, until something changes, and all of it if somebody asked.
+  mutable std::mutex mutex_;
+  mutable HandedOut handed_out_;
+  mutable std::optional<Knowledge> knowledge_;
+  mutable MetricProjection projection_;
+  mutable MarginWorkspace margins_;
+  mutable Eigen::VectorXd from_anchor_;
 };
 
 }  // namespace lifeguard

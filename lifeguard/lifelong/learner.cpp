@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <set>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
-#include "lifeguard/lifelong/learning_rule.hpp"
-#include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/lifelong/knowledge_keeper.hpp"
+#include "lifeguard/lifelong/safe_set_pool.hpp"
 #include "lifeguard/safety/sets/feasibility.hpp"
 
 namespace lifeguard {
@@ -26,46 +24,44 @@ const LearnerSettings& validated(const LearnerSettings& settings, int parameters
 Learner::Learner(int features, int actions, const LearnerSettings& settings)
     : PolicyLearner(features, actions, settings.round),
       settings_(validated(settings, features * actions)),
-      safeguard_(std::make_unique<Safeguard>(settings.projection)),
-      knowledge_(features * actions, settings.columns(features * actions), settings.zeta),
-      next_(knowledge_),
-      rule_(make_learning_rule(settings, features, actions)) {}
+      safe_sets_(std::make_unique<SafeSetPool>()),
+      keeper_(make_keeper(settings_, features, actions)) {}
 
 Learner::~Learner() = default;
 Learner::Learner(Learner&&) noexcept = default;
 Learner& Learner::operator=(Learner&&) noexcept = default;
 
-const std::vector<SafeSet>& Learner::safe_sets() const { return safeguard_->safe_sets(); }
+const Knowledge& Learner::knowledge() const { return keeper_->knowledge(); }
 
-Certificate Learner::certificate() const { return safeguard_->certify(knowledge_); }
+const std::vector<SafeSet>& Learner::safe_sets() const { return keeper_->safe_sets(); }
 
-void Learner::inject_faults(FaultInjection faults) { safeguard_->inject_faults(std::move(faults)); }
+std::optional<PolicyPrior> Learner::belief_of(int task) const { return keeper_->belief_of(task); }
 
-void Learner::inject_refusals(LastLookInjection refuses) {
-  safeguard_->inject_refusals(std::move(refuses));
+Certificate Learner::certificate() const { return keeper_->certificate(); }
+
+std::optional<TaskBeliefs> Learner::beliefs() const { return keeper_->beliefs(); }
+
+std::optional<TaskPosterior> Learner::posterior(std::string_view id) const {
+  return keeper_->posterior(index(id));
 }
 
-/// Lines 7 to 11 of Algorithm 1.
+void Learner::inject_faults(FaultInjection faults) { keeper_->inject_faults(std::move(faults)); }
+
+void Learner::inject_refusals(LastLookInjection refuses) {
+  keeper_->inject_refusals(std::move(refuses));
+}
+
 RoundStatus Learner::update(int task, const RoundLoss& loss) {
-  const LearningRound round{task, loss, rounds(), knowledge_, safe_sets()};
-  last_safeguard_ = {};
-  next_ = knowledge_;
-  const RoundStatus status = rule_->solve(round, next_);
-  if (status != RoundStatus::ok) return status;
-  last_safeguard_ = safeguard_->protect(knowledge_, next_);
-  // From here on nothing can fail.
-  rule_->accept(round, next_);
-  std::swap(knowledge_, next_);
-  return RoundStatus::ok;
+  return keeper_->learn(task, loss, rounds());
+}
+
+void Learner::describe_update(RoundRecord& record) const {
+  record.safeguard = keeper_->last_safeguard();
 }
 
 void Learner::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const {
-  knowledge_.policy_parameters(task, alpha);
-  // The knowledge was verified when it was made. This is the last look at the very numbers that
-  // leave; the anchor is strictly safe whatever happened. That is counted: it should never happen.
-  if (safeguard_->allows(task, alpha)) return;
-  ++*fallbacks_;
-  alpha = knowledge_.anchors.col(task);
+  // It should never happen that an anchor leaves instead, so that is counted.
+  if (!keeper_->policy_parameters(task, alpha)) ++*fallbacks_;
 }
 
 Eigen::VectorXd Learner::anchor_for(std::string_view id, const SafeSet& safe_set,
@@ -93,107 +89,35 @@ Eigen::VectorXd Learner::anchor_for(std::string_view id, const SafeSet& safe_set
 
 void Learner::add_task(const std::string& id, const SafeSet& safe_set, const PerAction& sigma,
                        const std::optional<Eigen::VectorXd>& given) {
-  const Eigen::VectorXd anchor = anchor_for(id, safe_set, given);
-  require_new_task(id, anchor, sigma);
-  append_task(anchor, safe_set);
-  enter_task(id, sigma);
-}
-
-bool Learner::begins_at_anchors() const {
-  const ProjectionSettings& projection = settings_.projection;
-  const bool keeps_what_is_safe =
-      projection.mode == ProjectionMode::exact ||
-      (projection.mode == ProjectionMode::none && !projection.none_limits_spectrum);
-  return rounds() == 0 && tasks() > 0 && keeps_what_is_safe && knowledge_.coefficients.isZero(0);
+  add_tasks({{id, safe_set, sigma, given}});
 }
 
 void Learner::add_tasks(const std::vector<NewTask>& tasks) {
-  std::vector<Eigen::VectorXd> anchors;
+  std::vector<KeptTask> kept;
+  kept.reserve(tasks.size());
   std::set<std::string_view> ids;
   for (const NewTask& task : tasks) {
-    anchors.push_back(anchor_for(task.id, task.safe_set, task.anchor));
-    require_new_task(task.id, anchors.back(), task.sigma);
-    safeguard_->require_task(task.safe_set, anchors.back());
+    kept.push_back(
+        {anchor_for(task.id, task.safe_set, task.anchor), safe_sets_->stored(task.safe_set)});
+    require_new_task(task.id, kept.back().anchor, task.sigma);
     require(ids.insert(task.id).second, "task", task.id, "must not appear twice");
   }
-  std::size_t next = 0;
-  // The first task of all fixes L; later on a new task begins where those before it are.
-  while (next < tasks.size() && !begins_at_anchors()) {
-    append_task(anchors[next], tasks[next].safe_set);
-    enter_task(tasks[next].id, tasks[next].sigma);
-    ++next;
-  }
-  if (next == tasks.size()) return;
-  Knowledge wanted = knowledge_;
-  const auto count = static_cast<Eigen::Index>(this->tasks() + tasks.size() - next);
-  wanted.coefficients.setZero(Eigen::NoChange, count);
-  wanted.anchors.conservativeResize(Eigen::NoChange, count);
-  for (std::size_t i = next; i < tasks.size(); ++i) {
-    wanted.anchors.col(this->tasks() + static_cast<Eigen::Index>(i - next)) = anchors[i];
-    safeguard_->add_task(tasks[i].safe_set, anchors[i]);
-  }
-  const Knowledge last = wanted;
-  safeguard_->protect(last, wanted);
-  next_ = wanted;
-  knowledge_ = std::move(wanted);
-  for (; next < tasks.size(); ++next) {
-    rule_->add_task(anchors[next]);
-    enter_task(tasks[next].id, tasks[next].sigma);
-  }
+  keeper_->add_tasks(kept, rounds());
+  for (const NewTask& task : tasks) enter_task(task.id, task.sigma);
 }
 
 void Learner::append_task(const Eigen::VectorXd& anchor) {
-  append_task(anchor, SafeSet(parameters()));
-}
-
-void Learner::append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set) {
-  safeguard_->add_task(safe_set, anchor);
-  // The new task starts at the mean of the known coefficients, or as close to it as is safe. What
-  // is verified already, s = 0, is the point to start from.
-  Knowledge last = knowledge_;
-  last.add_task(anchor);
-  Knowledge wanted = last;
-  last.coefficients.rightCols(1).setZero();
-  if (const std::optional<Eigen::VectorXd> first = rule_->first_policy(anchor)) {
-    wanted.coefficients.rightCols(1) = wanted.basis.partialPivLu().solve(*first - anchor);
-  }
-  try {
-    safeguard_->protect(last, wanted);
-  } catch (...) {
-    safeguard_->remove_last_task();
-    throw;
-  }
-  next_ = wanted;
-  knowledge_ = std::move(wanted);
-  rule_->add_task(anchor);
+  keeper_->add_tasks({{anchor, safe_sets_->stored(SafeSet(parameters()))}}, rounds());
 }
 
 void Learner::set_safe_set(std::string_view id, const SafeSet& safe_set,
                            const std::optional<Eigen::VectorXd>& anchor) {
   const int task = index(id);
-  const Eigen::VectorXd old_anchor = knowledge_.anchors.col(task);
   require_size("safe set", safe_set.parameters(), parameters());
+  const Eigen::VectorXd old_anchor = keeper_->anchor(task);
   const bool keep = !anchor && strictly_safe(safe_set, old_anchor);
-  const Eigen::VectorXd new_anchor =
-      anchor_for(id, safe_set, keep ? std::optional(old_anchor) : anchor);
-  // The policy stays where it was, as far as L reaches from the new anchor and the set allows.
-  Knowledge wanted = knowledge_;
-  wanted.anchors.col(task) = new_anchor;
-  if (new_anchor != old_anchor) {
-    wanted.coefficients.col(task) +=
-        wanted.basis.colPivHouseholderQr().solve(old_anchor - new_anchor);
-  }
-  Knowledge last = wanted;
-  last.coefficients.col(task).setZero();
-  const SafeSet old_set = safeguard_->safe_sets()[task];
-  safeguard_->replace_task(task, safe_set, new_anchor);
-  try {
-    safeguard_->protect(last, wanted);
-  } catch (...) {
-    safeguard_->replace_task(task, old_set, old_anchor);
-    throw;
-  }
-  knowledge_ = std::move(wanted);
+  keeper_->change_task(task, {anchor_for(id, safe_set, keep ? std::optional(old_anchor) : anchor),
+                              safe_sets_->stored(safe_set)});
 }
 
 }  // namespace lifeguard

@@ -19,8 +19,8 @@
 
 namespace lifeguard {
 
-class LearningRule;
-class Safeguard;
+class KnowledgeKeeper;
+class SafeSetPool;
 class SettingVisitor;
 enum class ProjectionFault;
 enum class ProjectionStage;
@@ -59,13 +59,29 @@ struct EmpiricalBayesSettings {
   double posterior_memory = 0.97;
   /// How fast the share of common steps follows the agreement of different tasks' steps. In (0, 1].
   double agreement_rate = 0.05;
-  /// L is learnt anew after every so many rounds. At least 1.
+  /// L is learnt anew after every so many rounds; after 200 rounds half as often, after 400 half as
+  /// often again, and so on. At least 1.
   int prior_interval = 5;
 
   /// Its part of the table [learner].
   void visit(SettingVisitor& visitor);
   void validate() const;
   bool operator==(const EmpiricalBayesSettings&) const = default;
+};
+
+/// Follow-the-regularised-leader with a Gaussian prior (LeaderRule), the setting of the theorem.
+struct LeaderSettings {
+  /// Of each policy parameter, before any task was played: P = this times I. > 0.
+  double prior_variance = 1.0;
+  /// Whether the prior of a new task is learnt from the tasks before it; else it is N(ᾱ, P).
+  bool share = true;
+  /// What is kept of a task's rounds before, in [0, 1]. Less than 1 forgets, and has no theorem.
+  double memory = 1.0;
+
+  /// Its part of the table [learner].
+  void visit(SettingVisitor& visitor);
+  void validate() const;
+  bool operator==(const LeaderSettings&) const = default;
 };
 
 /// How one half of an alternation moves its block of (L, S).
@@ -121,6 +137,7 @@ enum class UpdateRule {
   linearised,       // LinearisedUpdate: the default, see docs/learning.md for what the others give
   alternating,      // Alternation on the summed losses
   empirical_bayes,  // EmpiricalBayesRule: L is learnt from how tasks differ
+  leader,           // LeaderRule: the setting of the regret theorem
 };
 
 /// Everything that can be chosen of a Learner.
@@ -139,6 +156,7 @@ struct LearnerSettings {
   UpdateRule update = UpdateRule::linearised;
   LinearisedSettings linearised;
   EmpiricalBayesSettings empirical_bayes;
+  LeaderSettings leader;
   AlternationSettings alternation;
   RegularisationSettings regularisation;
   /// ρ in q_t ← ρ q_t + l_j, for the alternating rule. In [0, 1]. 1 is
@@ -157,7 +175,8 @@ struct LearnerSettings {
   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
   /// The number of columns of L for policies with so many parameters.
   int columns(int parameters) const {
-    return k == 0 || update == UpdateRule::empirical_bayes ? parameters : k;
+    const bool whole = update == UpdateRule::empirical_bayes || update == UpdateRule::leader;
+    return k == 0 || whole ? parameters : k;
   }
 
   /// The tables [learner] and [projection].
@@ -166,10 +185,29 @@ struct LearnerSettings {
   bool operator==(const LearnerSettings&) const = default;
 };
 
+/// What empirical Bayes believes of tasks: α_t = m + L s_t with s_t ~ N(0, I).
+struct TaskBeliefs {
+  Eigen::VectorXd mean;       // m
+  Eigen::MatrixXd basis;      // L, whose columns are the directions in which tasks differ
+  Eigen::VectorXd variances;  // along them, the longest first: the eigenvalues of LᵀL
+  /// w: how far the steps of different tasks agree, so that others take them as well. In [0, 1].
+  double agreement = 1;
+  /// How far a task that was never visited goes from its anchor to m. In [0, 1].
+  double trust_in_mean = 1;
+};
+
+/// What empirical Bayes believes of one task, N(mean, covariance). Before its first round this is
+/// what it believes of any task.
+struct TaskPosterior {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;
+  bool visited = false;
+};
+
 /// Algorithm 1 of the paper: every round turns one task's loss into the unconstrained (L̃, S̃), and
-/// the safeguard projects these to knowledge that is verified to be safe for all known tasks. The
-/// cost of a round is linear in the number of known tasks and does not depend on the number of
-/// rounds before it.
+/// what it hands out is verified to be safe after the last operation on it. The cost of a round
+/// does not depend on the number of rounds before it; with empirical Bayes it does not depend on
+/// the number of known tasks either, else it is linear in them.
 class Learner : public PolicyLearner {
  public:
   /// No tasks yet. Throws InvalidInput if the settings break a rule.
@@ -180,9 +218,10 @@ class Learner : public PolicyLearner {
   /// As the constructor.
   Learner& operator=(Learner&&) noexcept;
 
-  /// What it was made with, what it knows, and the summed losses of the alternating rule.
+  /// What it was made with, and what it knows: all policies as (L, S), which takes a time that is
+  /// linear in their number.
   const LearnerSettings& settings() const { return settings_; }
-  const Knowledge& knowledge() const { return knowledge_; }
+  const Knowledge& knowledge() const;
   /// One for each task, in the order of adding.
   const std::vector<SafeSet>& safe_sets() const;
 
@@ -196,8 +235,8 @@ class Learner : public PolicyLearner {
   void add_task(const std::string& id, const SafeSet& safe_set, const PerAction& sigma,
                 const std::optional<Eigen::VectorXd>& anchor = {});
   /// Many at once, as if they were added one after the other: all of them, or none if one is
-  /// refused. Before the first round this takes a time that is linear in their number, where one by
-  /// one it is quadratic, since each new task is proven to be safe together with all others.
+  /// refused. Where tasks are coupled this takes a time that is linear in their number before the
+  /// first round, and one by one it is quadratic, since each is proven together with all others.
   struct NewTask {
     std::string id;
     SafeSet safe_set;
@@ -215,12 +254,18 @@ class Learner : public PolicyLearner {
   /// they speak of. check_certificate verifies it independently.
   Certificate certificate() const;
 
+  /// What empirical Bayes believes of tasks, and of one of them; nothing with another rule, or
+  /// before the first round.
+  std::optional<TaskBeliefs> beliefs() const;
+  std::optional<TaskPosterior> posterior(std::string_view id) const;
+
   /// For tests: how the projection's solver steps shall fail. Not part of the saved state.
   void inject_faults(std::function<ProjectionFault(ProjectionStage)> faults);
   /// For tests: which policies the last look before they leave shall refuse. Not saved either.
   void inject_refusals(std::function<bool(int task)> refuses);
 
   void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const override;
+  std::optional<PolicyPrior> belief_of(int task) const override;
   /// How often the last look at a policy that was about to leave failed, so that its anchor left.
   long fallbacks() const override { return *fallbacks_; }
 
@@ -235,11 +280,8 @@ class Learner : public PolicyLearner {
 
  private:
   void append_task(const Eigen::VectorXd& anchor) override;
-  void append_task(const Eigen::VectorXd& anchor, const SafeSet& safe_set);
-  /// Whether new tasks begin at s = 0, where they need no projection.
-  bool begins_at_anchors() const;
   RoundStatus update(int task, const RoundLoss& loss) override;
-  void describe_update(RoundRecord& record) const override { record.safeguard = last_safeguard_; }
+  void describe_update(RoundRecord& record) const override;
   /// A new task may take large steps, however experienced the learner is.
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
@@ -248,11 +290,8 @@ class Learner : public PolicyLearner {
                              const std::optional<Eigen::VectorXd>& given) const;
 
   LearnerSettings settings_;
-  std::unique_ptr<Safeguard> safeguard_;
-  Knowledge knowledge_;
-  Knowledge next_;  // the round in the making; it becomes the knowledge at the end or not at all
-  std::unique_ptr<LearningRule> rule_;
-  SafeguardRecord last_safeguard_;
+  std::unique_ptr<SafeSetPool> safe_sets_;
+  std::unique_ptr<KnowledgeKeeper> keeper_;
   std::unique_ptr<std::atomic<long>> fallbacks_ = std::make_unique<std::atomic<long>>(0);
 };
 

@@ -42,6 +42,17 @@ void EmpiricalBayesSettings::visit(SettingVisitor& v) {
 
 void EmpiricalBayesSettings::validate() const { check_settings(*this); }
 
+void LeaderSettings::visit(SettingVisitor& v) {
+  v.number("prior_variance", prior_variance, Range::above(0), "",
+           "leader: of each policy parameter, before any task was played");
+  v.flag("prior_from_tasks", share,
+         "leader: learn the prior of a new task from the tasks before it");
+  v.number("leader_memory", memory, Range::between(0, 1), "",
+           "leader: what is kept of the rounds before; 1 is the theorem's");
+}
+
+void LeaderSettings::validate() const { check_settings(*this); }
+
 namespace {
 
 constexpr std::array<std::string_view, 3> kBlockSteps = {"closed form", "gradient",
@@ -75,8 +86,8 @@ void RegularisationSettings::validate() const { check_settings(*this); }
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kUpdateRules = {"linearised", "alternating",
-                                                          "empirical Bayes"};
+constexpr std::array<std::string_view, 4> kUpdateRules = {"linearised", "alternating",
+                                                          "empirical Bayes", "leader"};
 
 }  // namespace
 
@@ -91,6 +102,7 @@ void LearnerSettings::visit(SettingVisitor& v) {
   round.visit_steps(v);
   linearised.visit(v);
   empirical_bayes.visit(v);
+  leader.visit(v);
   alternation.visit(v);
   v.number("memory", memory, Range::between(0, 1), "",
            "alternating: ρ of the summed losses; 1 is follow-the-regularised-leader");

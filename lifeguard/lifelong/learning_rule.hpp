@@ -10,6 +10,7 @@
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 #include "lifeguard/policy/policy.hpp"
+#include "lifeguard/policy/policy_prior.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
@@ -43,6 +44,10 @@ class LearningRule {
   virtual std::optional<Eigen::VectorXd> first_policy(const Eigen::VectorXd& /*anchor*/) const {
     return std::nullopt;
   }
+
+  /// What is believed of a task's policy before its first loss; of a task that was observed, what
+  /// was believed then. Nothing for rules that have no such belief.
+  virtual std::optional<PolicyPrior> belief_of(int /*task*/) const { return std::nullopt; }
 
   /// What is remembered of one task; load_task adds it as the next one and throws InvalidInput
   /// unless it fits.

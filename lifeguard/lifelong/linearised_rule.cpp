@@ -39,12 +39,12 @@ void LinearisedRule::choose_steps(const LearningRound& round) {
   next_takes_part_ = retreat_.takes_part(round.task);
   steps_.setZero(parameters_, tasks());
   round.knowledge.policy_parameters(round.task, policy_);
-  if (retreat_.astray(round)) {
+  if (retreat_.astray(round.task, round.loss)) {
     next_gradients_.forget();
     steps_.col(round.task) = retreat_.cheapest_policy(round.task) - policy_;
     return;
   }
-  if (retreat_.lost(round)) {
+  if (retreat_.lost(round.task, round.loss)) {
     next_takes_part_ = false;
     next_gradients_.forget();
     steps_.col(round.task) = round.knowledge.anchors.col(round.task) - policy_;
@@ -71,7 +71,7 @@ const Eigen::VectorXd& LinearisedRule::gathered_with(const LearningRound& round)
 
 void LinearisedRule::accept(const LearningRound& round, const Knowledge& /*accepted*/) {
   round.knowledge.policy_parameters(round.task, policy_);
-  retreat_.accept(round, gathered_with(round), next_takes_part_);
+  retreat_.accept(round.task, round.loss, gathered_with(round), next_takes_part_);
   std::swap(memories_[round.task], next_gradients_);
 }
 

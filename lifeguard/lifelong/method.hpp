@@ -51,6 +51,27 @@ struct PgEllaSettings {
   void validate(int parameters) const;
 };
 
+/// Settings of LPG-FTW (lpg_ftw.hpp).
+struct LpgFtwSettings {
+  static constexpr std::string_view kMethod = "lpg-ftw";
+  RoundSettings round;
+  /// k_max ≥ 1, the columns that L grows to; no more than d are used.
+  int k = 5;
+  /// k₀ ≥ 1: so many tasks train a column each before anything is shared.
+  int first_tasks = 1;
+  /// Weight λ > 0 of ‖L‖².
+  double lambda = 1e-5;
+  /// In [0, 1]: what the smallest eigenvalue of a task's curvature is shifted to, as a share of the
+  /// mean one. Its authors shift to 10⁻³, with features of about unit size and F of one step.
+  double smallest_eigenvalue = 1e-3;
+
+  /// A learner with these settings, without tasks.
+  std::unique_ptr<PolicyLearner> make(int features, int actions) const;
+  /// The table [lpg_ftw].
+  void visit(SettingVisitor& visitor);
+  void validate(int parameters) const;
+};
+
 /// Settings of the method with one policy for all tasks (shared.hpp).
 struct SharedSettings {
   static constexpr std::string_view kMethod = "shared";
@@ -70,7 +91,8 @@ struct SharedSettings {
 ///   void visit(SettingVisitor&);                   its tables in a configuration
 ///   void validate(int parameters) const;
 ///   std::unique_ptr<PolicyLearner> make(int features, int actions) const;
-using Methods = std::tuple<LearnerSettings, IndependentSettings, PgEllaSettings, SharedSettings>;
+using Methods = std::tuple<LearnerSettings, IndependentSettings, PgEllaSettings, SharedSettings,
+                           LpgFtwSettings>;
 
 /// Calls `visitor` with the settings of every method in turn.
 template <typename MethodsOrConst, typename Visitor>

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
-#include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
 
@@ -85,7 +83,10 @@ RoundStatus PgElla::update(int task, const RoundLoss& loss) {
   Eigen::VectorXd s = coefficients_before;
   minimise_lasso(h_matrix, h_vector, 0.5 * settings_.sparsity, s);
   coefficients_.col(task) = s;
-  if (update_basis() && coefficients_.allFinite() && basis_.allFinite()) return RoundStatus::ok;
+  if (fit_basis(expansions_, coefficients_, settings_.lambda, features(), actions(), basis_) &&
+      coefficients_.allFinite() && basis_.allFinite()) {
+    return RoundStatus::ok;
+  }
 
   basis_ = basis_before;
   coefficients_.col(task) = coefficients_before;
@@ -98,61 +99,6 @@ void PgElla::reinitialise_zero_columns() {
   for (int j = 0; j < basis_.cols(); ++j) {
     if (basis_.col(j).isZero(0)) basis_(j, j) = 1.0;
   }
-}
-
-Eigen::MatrixXd PgElla::basis_matrix(int action) const {
-  const int f = features();
-  const int k = static_cast<int>(basis_.cols());
-  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(f * k, f * k);
-  for (int t = 0; t < tasks(); ++t) {
-    if (!observed(t)) continue;
-    const auto s = coefficients_.col(t);
-    for (int j = 0; j < k; ++j) {
-      for (int i = j; i < k; ++i) {
-        matrix.block(i * f, j * f, f, f) +=
-            s(i) * s(j) * action_block(expansions_[t].curvature, action);
-      }
-    }
-  }
-  return matrix;
-}
-
-bool PgElla::update_basis() {
-  // L = mat((A/T + λI)⁻¹ b/T) with A = Σ_t (s_t s_tᵀ) ⊗ Γ_t and b = Σ_t vec(Γ_t α_t s_tᵀ). The
-  // system splits into one for each action, with the same matrix where all noises are equal.
-  const int f = features();
-  const int k = static_cast<int>(basis_.cols());
-  Eigen::MatrixXd b_matrix = Eigen::MatrixXd::Zero(f * k, actions());
-  Eigen::VectorXd curved(parameters());
-  int count = 0;
-  for (int t = 0; t < tasks(); ++t) {
-    if (!observed(t)) continue;
-    ++count;
-    const auto s = coefficients_.col(t);
-    apply_curvature(expansions_[t].curvature, expansions_[t].target, curved);
-    for (int j = 0; j < k; ++j) {
-      for (int a = 0; a < actions(); ++a) {
-        b_matrix.col(a).segment(j * f, f) += s(j) * curved.segment(a * f, f);
-      }
-    }
-  }
-  b_matrix /= count;
-  const bool common = std::all_of(expansions_.begin(), expansions_.end(),
-                                  [](const Expansion& e) { return has_common_block(e.curvature); });
-  const int alike = common ? actions() : 1;  // actions that share a matrix
-  for (int a = 0; a < actions(); a += alike) {
-    Eigen::MatrixXd a_matrix = basis_matrix(a);
-    a_matrix /= count;
-    a_matrix.diagonal().array() += settings_.lambda;
-    const Eigen::LLT<Eigen::MatrixXd, Eigen::Lower> cholesky(a_matrix);
-    if (cholesky.info() != Eigen::Success) return false;
-    auto columns = b_matrix.middleCols(a, alike);
-    cholesky.solveInPlace(columns);
-  }
-  for (int a = 0; a < actions(); ++a) {
-    basis_.middleRows(a * f, f) = b_matrix.col(a).reshaped(f, k);
-  }
-  return true;
 }
 
 void minimise_lasso(const Eigen::MatrixXd& h_matrix, const Eigen::VectorXd& h_vector,
@@ -177,12 +123,7 @@ void PgElla::write_state(std::ostream& out) const {
   write_visits(writer, PgEllaSettings::kMethod);
   writer.field("basis", basis_);
   writer.field("coefficients", coefficients_);
-  for (int t = 0; t < tasks(); ++t) {
-    writer.field("observed", observed(t));
-    if (!observed(t)) continue;
-    writer.field("curvature", expansions_[t].curvature);
-    writer.field("target", expansions_[t].target);
-  }
+  write_expansions(writer, expansions_);
 }
 
 void PgElla::read_state(std::istream& in) {
@@ -192,19 +133,7 @@ void PgElla::read_state(std::istream& in) {
   Eigen::MatrixXd coefficients = coefficients_;
   read_matrix(reader, "basis", basis);
   read_matrix(reader, "coefficients", coefficients);
-  std::vector<Expansion> expansions(expansions_.size());
-  for (Expansion& expansion : expansions) {
-    bool was_observed = false;
-    reader.field("observed", was_observed);
-    if (!was_observed) continue;
-    Eigen::MatrixXd target(parameters(), 1);
-    reader.field("curvature", expansion.curvature);
-    require(are_blocks(expansion.curvature, features(), actions()), "curvature",
-            fmt::format("{} x {}", expansion.curvature.rows(), expansion.curvature.cols()),
-            fmt::format("must be {0} x {0}, or so for each action", features()));
-    read_matrix(reader, "target", target);
-    expansion.target = target.col(0);
-  }
+  std::vector<Expansion> expansions = read_expansions(reader, tasks(), features(), actions());
   restore_visits(std::move(visits));
   basis_ = std::move(basis);
   coefficients_ = std::move(coefficients);

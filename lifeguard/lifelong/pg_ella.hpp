@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "lifeguard/lifelong/expansion.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/lifelong/policy_learner.hpp"
 
@@ -27,21 +28,13 @@ class PgElla : public PolicyLearner {
   const Eigen::MatrixXd& coefficients() const { return coefficients_; }
 
  private:
-  struct Expansion {
-    Eigen::MatrixXd curvature;  // the blocks of Γ_t
-    Eigen::VectorXd target;     // α_t - ᾱ_t
-  };
-
   void append_task(const Eigen::VectorXd& anchor) override;
   RoundStatus update(int task, const RoundLoss& loss) override;
   double visits_before(int task) const override {
     return static_cast<double>(task_states()[task].visits);
   }
-  bool update_basis();
-  /// A of an action, its lower triangle.
-  Eigen::MatrixXd basis_matrix(int action) const;
   void reinitialise_zero_columns();
-  bool observed(int task) const { return expansions_[task].target.size() > 0; }
+  bool observed(int task) const { return expansions_[task].known(); }
 
   PgEllaSettings settings_;
   Eigen::MatrixXd anchors_;       // ᾱ_t, d × T

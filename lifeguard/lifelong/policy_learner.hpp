@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/action_range.hpp"
 #include "lifeguard/policy/policy.hpp"
+#include "lifeguard/policy/policy_prior.hpp"
 #include "lifeguard/safety/solve/projection_settings.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
 
@@ -109,6 +111,9 @@ class PolicyLearner {
   GaussianPolicy policy(std::string_view id) const;
   /// Its parameters α_t.
   virtual void policy_parameters(int task, Eigen::Ref<Eigen::VectorXd> alpha) const = 0;
+  /// What it believed of a task's policy before the task's first loss, or believes now if there was
+  /// none; nothing for learners that have no such belief.
+  virtual std::optional<PolicyPrior> belief_of(int /*task*/) const { return std::nullopt; }
 
   /// Learns from one round of a task: trajectories gathered with policy(id), wherever they come
   /// from, or what another base learner made of them.

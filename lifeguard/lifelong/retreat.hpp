@@ -1,11 +1,12 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <set>
 #include <vector>
 
+#include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/saved_state.hpp"
-#include "lifeguard/lifelong/learning_rule.hpp"
 
 namespace lifeguard {
 
@@ -18,12 +19,15 @@ class Retreat {
 
   void add_task(const Eigen::VectorXd& anchor);
   /// The task costs far more than it did before: it goes to its cheapest policy.
-  bool astray(const LearningRound& round) const;
+  bool astray(int task, const RoundLoss& loss) const;
   /// The task costs far more than any other ever did, the batch does not say which way is better,
   /// and its anchor was not tried in this case before: it goes to its anchor and learns alone.
-  bool lost(const LearningRound& round) const;
+  bool lost(int task, const RoundLoss& loss) const;
+  /// The task costs far more than is typical of tasks, and no less than it did before: its own
+  /// steps lead nowhere.
+  bool stuck(int task, const RoundLoss& loss, double typical) const;
   /// A round with `played` has become part of the learner.
-  void accept(const LearningRound& round, const Eigen::VectorXd& played, bool takes_part);
+  void accept(int task, const RoundLoss& loss, const Eigen::VectorXd& played, bool takes_part);
 
   const Eigen::VectorXd& cheapest_policy(int task) const { return tasks_[task].lowest_policy; }
   /// In common steps.
@@ -45,6 +49,7 @@ class Retreat {
   double factor_;
   int parameters_;
   std::vector<Memory> tasks_;
+  std::multiset<double> lowest_costs_;  // of the tasks that have one
 };
 
 }  // namespace lifeguard

@@ -4,20 +4,21 @@
 
 #include <istream>
 #include <ostream>
+#include <unordered_map>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
+#include "lifeguard/lifelong/knowledge_keeper.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/learning_rule.hpp"
-#include "lifeguard/lifelong/safeguard.hpp"
+#include "lifeguard/lifelong/safe_set_pool.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
 
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 6";
+constexpr const char* kFormat = "lifeguard learner 7";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);
@@ -36,23 +37,27 @@ void Learner::save(std::ostream& out) const {
   visit_all(saver, settings);
   writer.field("rounds", rounds());
   writer.field("tasks", tasks());
-  writer.field("basis", knowledge_.basis);
-  writer.field("coefficients", knowledge_.coefficients);
-  writer.field("anchors", knowledge_.anchors);
+  writer.field("basis", keeper_->basis());
+  keeper_->save_first(writer);
+  std::unordered_map<const void*, int> first_with;  // the first task that has a set
   for (int t = 0; t < tasks(); ++t) {
     writer.field("task", task_states()[t].id);
     writer.field("sigma", task_states()[t].sigma);
     writer.field("visits", task_states()[t].visits);
     const ActionRange& range = task_states()[t].range;
     writer.field("limited", range.limited());
-    if (range.limited()) {
-      writer.field("action_low", range.low);
-      writer.field("action_high", range.high);
+    // One by one: a limit may be infinite, which no number of a vector may be.
+    for (Eigen::Index a = 0; a < range.low.size(); ++a) {
+      writer.field("action_low", range.low(a));
+      writer.field("action_high", range.high(a));
     }
-    rule_->save_task(t, writer);
-    write_safe_set(writer, safe_sets()[t]);
+    // Equal sets are written once.
+    const int same = first_with.emplace(&safe_sets()[t].names(), t).first->second;
+    writer.field("safe_set_of", same);
+    if (same == t) write_safe_set(writer, safe_sets()[t]);
+    keeper_->save_task(t, writer);
   }
-  rule_->save_shared(writer);
+  keeper_->save_last(writer);
 }
 
 Learner Learner::load(std::istream& in) {
@@ -77,16 +82,14 @@ Learner Learner::load(std::istream& in) {
   reader.field("tasks", tasks);
   require(rounds >= 0, "rounds", static_cast<double>(rounds), "must not be negative");
   require(tasks >= 0, "tasks", tasks, "must not be negative");
-  Knowledge knowledge;
-  reader.field("basis", knowledge.basis);
-  reader.field("coefficients", knowledge.coefficients);
-  reader.field("anchors", knowledge.anchors);
-  knowledge.validate();
-  require_size("basis (rows)", knowledge.parameters(), parameters);
-  require_size("basis (columns)", knowledge.basis_size(), settings.columns(parameters));
-  require_size("coefficients (columns)", knowledge.tasks(), tasks);
+  Eigen::MatrixXd basis;
+  reader.field("basis", basis);
+  require_size("basis (rows)", basis.rows(), parameters);
+  require_size("basis (columns)", basis.cols(), settings.columns(parameters));
   // Only now: sizes that the values above do not have must not ask for all memory.
   Learner learner(features, actions, settings);
+  KnowledgeKeeper& keeper = *learner.keeper_;
+  keeper.load_first(reader, std::move(basis), tasks);
   std::vector<TaskState> states;
   for (int t = 0; t < tasks; ++t) {
     TaskState& state = states.emplace_back();
@@ -96,29 +99,34 @@ Learner Learner::load(std::istream& in) {
     bool limited = false;
     reader.field("limited", limited);
     if (limited) {
-      reader.field("action_low", state.range.low);
-      reader.field("action_high", state.range.high);
-      require_size("action_low", state.range.low.size(), actions);
+      state.range.low.resize(actions);
+      state.range.high.resize(actions);
+      for (int a = 0; a < actions; ++a) {
+        reader.field("action_low", state.range.low(a));
+        reader.field("action_high", state.range.high(a));
+      }
       state.range.require_fits(actions);
     }
     state.sigma.require_fits("sigma", actions);
     require_positive("sigma", state.sigma);
     require(state.visits >= 0, "visits", static_cast<double>(state.visits), "must not be negative");
-    learner.rule_->load_task(reader);
-    learner.safeguard_->add_task(read_safe_set(reader, parameters), knowledge.anchors.col(t));
+    int same = 0;
+    reader.field("safe_set_of", same);
+    require(same >= 0 && same <= t, "safe_set_of", same, "must be this task or one before it");
+    keeper.load_task(reader, same == t
+                                 ? learner.safe_sets_->stored(read_safe_set(reader, parameters))
+                                 : SafeSet(learner.safe_sets()[same]));
   }
-  learner.rule_->load_shared(reader);
+  keeper.load_last(reader);
   learner.restore_tasks(std::move(states), rounds);
   if (settings.projection.mode != ProjectionMode::none) {
-    const Certificate certificate = learner.safeguard_->certify(knowledge);
+    const Certificate certificate = learner.certificate();
     for (int t = 0; t < tasks; ++t) {
       require(certificate.tasks[t].safe(), fmt::format("policy of task {}", t), "unsafe",
               fmt::format("must obey \"{}\"", certificate.tasks[t].worst_row_name));
     }
     require(certificate.spectrum_holds, "basis", "spectrum", "must lie between p and q");
   }
-  learner.knowledge_ = knowledge;
-  learner.next_ = std::move(knowledge);
   return learner;
 }
 

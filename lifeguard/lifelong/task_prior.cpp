@@ -1,10 +1,8 @@
 #include "lifeguard/lifelong/task_prior.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <utility>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
@@ -12,101 +10,118 @@
 namespace lifeguard {
 namespace {
 
-/// Room for rounding between the variances and their limits, which are verified.
-constexpr double kLimitRoom = 1e-9;
 /// ψ is never less than this share of the mean eigenvalue: no direction is known for certain.
 constexpr double kLeastSpread = 1e-6;
 
 }  // namespace
 
-TaskPrior::TaskPrior(int features, int actions, double lowest, double highest)
+TaskPrior::TaskPrior(int features, int actions, double zeta, double lowest, double highest)
     : features_(features),
       parameters_(features * actions),
-      lowest_(lowest * (1 + kLimitRoom)),
-      highest_(highest * (1 - kLimitRoom)) {}
+      lowest_(lowest),
+      highest_(highest),
+      basis_(Eigen::MatrixXd::Zero(parameters_, parameters_)) {
+  const double reserve = SpectrumVerifier::reserve(parameters_, parameters_, highest);
+  require(highest - lowest > 4 * reserve, "q", highest,
+          "must be greater than p beyond rounding errors of LᵀL");
+  const double variance = std::clamp(zeta * zeta, lowest + reserve, highest - reserve);
+  variances_.setConstant(parameters_, variance);
+  basis_.diagonal().setConstant(variance == zeta * zeta ? zeta : std::sqrt(variance));
+}
 
 bool TaskPrior::maximise(const Eigen::MatrixXd& moments, double tasks,
-                         const Eigen::MatrixXd& metric, double first_spread, int directions) {
+                         const Eigen::MatrixXd& metric, double first_spread, int directions,
+                         Workspace& w) {
   // With Ḡ = R Rᵀ and y = Rᵀδ the spread is ψI, and the answer is that of probabilistic principal
   // components: the eigenvectors of the second moment of y.
-  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors;
-  for (Eigen::Index i = 0; i < different_blocks(metric); ++i) {
-    if (factors.emplace_back(action_block(metric, i)).info() != Eigen::Success) return false;
+  w.factor = metric;
+  for (Eigen::Index b = 0; b < different_blocks(metric); ++b) {
+    Eigen::Ref<Eigen::MatrixXd> block = w.factor.middleRows(b * features_, features_);
+    if (Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(block).info() != Eigen::Success) return false;
   }
-  const auto factor_of = [&](Eigen::Index action) -> const Eigen::LLT<Eigen::MatrixXd>& {
-    return factors[factors.size() == 1 ? 0 : static_cast<std::size_t>(action)];
-  };
   const Eigen::Index actions = parameters_ / features_;
-  const auto whiten = [&](const Eigen::MatrixXd& x) {
-    Eigen::MatrixXd result(x.rows(), x.cols());
+  // x ← Rᵀ x.
+  const auto whiten = [&](const Eigen::MatrixXd& x, Eigen::MatrixXd& result) {
+    result.resize(parameters_, parameters_);
     for (Eigen::Index a = 0; a < actions; ++a) {
-      result.middleRows(a * features_, features_).noalias() =
-          factor_of(a).matrixU() * x.middleRows(a * features_, features_);
+      const auto factor = action_block(w.factor, a);
+      for (Eigen::Index i = 0; i < features_; ++i) {
+        auto row = result.row(a * features_ + i);
+        row = factor(i, i) * x.row(a * features_ + i);
+        for (Eigen::Index j = i + 1; j < features_; ++j) {
+          row += factor(j, i) * x.row(a * features_ + j);
+        }
+      }
     }
-    return result;
   };
-  Eigen::MatrixXd whitened = whiten(whiten(moments).transpose());
-  whitened.diagonal().array() += first_spread;
-  whitened /= tasks + 1;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own(0.5 * (whitened + whitened.transpose()));
-  if (own.info() != Eigen::Success || !own.eigenvalues().allFinite()) return false;
-  const Eigen::VectorXd& values = own.eigenvalues();
+  whiten(moments, w.whitened);
+  w.turned = w.whitened.transpose();
+  whiten(w.turned, w.whitened);
+  w.whitened.diagonal().array() += first_spread;
+  w.turned = (0.5 / (tasks + 1)) * (w.whitened + w.whitened.transpose());
+  w.own.compute(w.turned);
+  const Eigen::VectorXd& values = w.own.eigenvalues();
+  if (w.own.info() != Eigen::Success || !values.allFinite()) return false;
   const double mean = values.mean();
   if (!(mean > 0)) return false;
   const int k = std::min(directions, parameters_ - 1);
   const double spread = std::max(values.head(parameters_ - k).mean(), kLeastSpread * mean);
-  Eigen::VectorXd lengths = Eigen::VectorXd::Constant(parameters_, std::sqrt(spread));
-  lengths.tail(k) = values.tail(k).cwiseMax(spread).cwiseSqrt();
-  const Eigen::MatrixXd axes = own.eigenvectors() * lengths.asDiagonal();
+  w.lengths.setConstant(parameters_, std::sqrt(spread));
+  w.lengths.tail(k) = values.tail(k).cwiseMax(spread).cwiseSqrt();
+  w.axes = w.own.eigenvectors() * w.lengths.asDiagonal();
   // P = R⁻ᵀ (axes axesᵀ) R⁻¹, and its own principal axes in the units of the parameters.
-  Eigen::MatrixXd unwhitened(parameters_, parameters_);
   for (Eigen::Index a = 0; a < actions; ++a) {
-    unwhitened.middleRows(a * features_, features_) =
-        factor_of(a).matrixU().solve(axes.middleRows(a * features_, features_));
+    auto block = w.axes.middleRows(a * features_, features_);
+    action_block(w.factor, a).transpose().triangularView<Eigen::Upper>().solveInPlace(block);
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> principal(unwhitened *
-                                                                 unwhitened.transpose());
-  if (principal.info() != Eigen::Success || !principal.eigenvalues().allFinite()) return false;
-  set(principal.eigenvectors().rowwise().reverse(), principal.eigenvalues().reverse());
+  w.turned.noalias() = w.axes * w.axes.transpose();
+  w.principal.compute(w.turned);
+  if (w.principal.info() != Eigen::Success || !w.principal.eigenvalues().allFinite()) return false;
+  const double reserve = SpectrumVerifier::reserve(parameters_, parameters_, highest_);
+  w.lengths = w.principal.eigenvalues().reverse();
+  w.lengths = w.lengths.cwiseMax(lowest_ + reserve).cwiseMin(highest_ - reserve);
+  w.turned = w.principal.eigenvectors().rowwise().reverse();
+  w.axes = w.turned * w.lengths.cwiseSqrt().asDiagonal();
+  if (!w.verifier.inside(w.axes, lowest_, highest_)) return false;
+  basis_ = w.axes;
+  variances_ = w.lengths;
+  w.axes = w.turned * w.lengths.cwiseInverse().asDiagonal();
+  precision_.noalias() = w.axes * w.turned.transpose();
   spread_ = spread;
+  known_ = true;
   return true;
 }
 
-void TaskPrior::set(const Eigen::MatrixXd& axes, const Eigen::VectorXd& variances) {
-  variances_ = variances.cwiseMax(lowest_).cwiseMin(highest_);
-  basis_ = axes * variances_.cwiseSqrt().asDiagonal();
-  precision_ = axes * variances_.cwiseInverse().asDiagonal() * axes.transpose();
-}
-
-Eigen::MatrixXd TaskPrior::coefficients(const Eigen::MatrixXd& deviations) const {
-  return variances_.cwiseInverse().asDiagonal() * (basis_.transpose() * deviations);
+void TaskPrior::express(const Eigen::VectorXd& deviation, Eigen::VectorXd& coefficients) const {
+  coefficients.noalias() = basis_.transpose() * deviation;
+  coefficients.array() /= variances_.array();
 }
 
 void TaskPrior::save(StateWriter& writer) const {
-  writer.field("prior_known", known());
-  if (!known()) return;
+  writer.field("prior_known", known_);
+  if (!known_) return;
   writer.field("spread", spread_);
-  writer.field("precision", precision_);
-  writer.field("prior_basis", basis_);
   writer.field("variances", variances_);
+  writer.field("precision", precision_);
 }
 
-void TaskPrior::load(StateReader& reader) {
-  bool known = false;
-  reader.field("prior_known", known);
-  if (!known) return;
-  reader.field("spread", spread_);
-  reader.field("precision", precision_);
-  reader.field("prior_basis", basis_);
-  reader.field("variances", variances_);
-  require_positive("spread", spread_);
-  for (const Eigen::MatrixXd* matrix : {&precision_, &basis_}) {
-    require(matrix->rows() == parameters_ && matrix->cols() == parameters_, "prior",
-            static_cast<double>(matrix->rows()), "must have one row for each parameter");
-    require(matrix->allFinite(), "prior", "(a number that is not finite)", "must be finite");
+void TaskPrior::load(StateReader& reader, Eigen::MatrixXd basis) {
+  require(basis.allFinite(), "basis", "(a number that is not finite)", "must be finite");
+  reader.field("prior_known", known_);
+  if (!known_) {
+    require(basis == basis_, "basis", "another one", "must be the first one");
+    return;
   }
+  basis_ = std::move(basis);
+  reader.field("spread", spread_);
+  reader.field("variances", variances_);
+  reader.field("precision", precision_);
+  require_positive("spread", spread_);
   require_size("variances", variances_.size(), parameters_);
   for (const double variance : variances_) require_positive("variances", variance);
+  require_size("precision (rows)", precision_.rows(), parameters_);
+  require_size("precision (columns)", precision_.cols(), parameters_);
+  require(precision_.allFinite(), "precision", "(a number that is not finite)", "must be finite");
 }
 
 }  // namespace lifeguard

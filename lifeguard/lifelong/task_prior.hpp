@@ -1,8 +1,11 @@
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 
 #include "lifeguard/core/saved_state.hpp"
+#include "lifeguard/safety/prove/verification.hpp"
 
 namespace lifeguard {
 
@@ -13,14 +16,24 @@ namespace lifeguard {
 /// s_t ~ N(0, I): its columns are the principal axes of P, the longest first.
 class TaskPrior {
  public:
-  /// The eigenvalues of LᵀL, the variances of tasks along these axes, stay in [lowest, highest].
-  TaskPrior(int features, int actions, double lowest, double highest);
+  /// What maximise() works with, so that it allocates nothing after its first call.
+  struct Workspace {
+    Eigen::MatrixXd factor;  // R of Ḡ = R Rᵀ, block by block
+    Eigen::MatrixXd whitened, turned, axes;
+    Eigen::VectorXd lengths;
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> own, principal;
+    SpectrumVerifier verifier;
+  };
 
-  bool known() const { return precision_.size() > 0; }
-  /// P⁻¹, L, and the eigenvalues of LᵀL, which is diagonal.
-  const Eigen::MatrixXd& precision() const { return precision_; }
+  /// L = ζI before anything is known. The eigenvalues of LᵀL, the variances of tasks along its
+  /// columns, are proven to lie in [lowest, highest] at all times.
+  TaskPrior(int features, int actions, double zeta, double lowest, double highest);
+
+  bool known() const { return known_; }
+  /// L, the eigenvalues of LᵀL, which is diagonal, and P⁻¹, once it is known.
   const Eigen::MatrixXd& basis() const { return basis_; }
   const Eigen::VectorXd& variances() const { return variances_; }
+  const Eigen::MatrixXd& precision() const { return precision_; }
   /// ψ.
   double spread() const { return spread_; }
 
@@ -29,27 +42,25 @@ class TaskPrior {
   /// particular direction: δδᵀ = first_spread · Ḡ⁻¹. `directions` is k, at most d - 1. False, and
   /// nothing changes, if a matrix is singular to working precision.
   bool maximise(const Eigen::MatrixXd& moments, double tasks, const Eigen::MatrixXd& metric,
-                double first_spread, int directions);
+                double first_spread, int directions, Workspace& workspace);
 
-  /// s with L s = δ, for each column.
-  Eigen::MatrixXd coefficients(const Eigen::MatrixXd& deviations) const;
+  /// s with L s = δ.
+  void express(const Eigen::VectorXd& deviation, Eigen::VectorXd& coefficients) const;
 
   void save(StateWriter& writer) const;
-  /// Throws InvalidInput unless it fits.
-  void load(StateReader& reader);
+  /// With the L that was saved. Throws InvalidInput unless it fits.
+  void load(StateReader& reader, Eigen::MatrixXd basis);
 
  private:
-  /// P = V diag(variances) Vᵀ.
-  void set(const Eigen::MatrixXd& axes, const Eigen::VectorXd& variances);
-
   int features_;
   int parameters_;
   double lowest_;
   double highest_;
+  bool known_ = false;
   double spread_ = 0;
-  Eigen::MatrixXd precision_;
   Eigen::MatrixXd basis_;
   Eigen::VectorXd variances_;
+  Eigen::MatrixXd precision_;
 };
 
 }  // namespace lifeguard

@@ -19,7 +19,7 @@ namespace lifeguard {
 
 namespace {
 
-constexpr const char* kFormat = "lifeguard regret 1";
+constexpr const char* kFormat = "lifeguard regret 2";
 
 }  // namespace
 
@@ -65,6 +65,31 @@ void RegretLedger::set_safe_set(int task, const SafeSet& safe_set) {
   TaskSums& sums = tasks_[static_cast<std::size_t>(task)];
   sums.interior = interior_of(safe_set);
   sums.safe_set = safe_set;
+  for (std::optional<LeaderGame>* game : {&sums.game, &sums.without_knowledge}) {
+    if (*game) (*game)->change(PolicyPrior((*game)->prior()), sums.sum, sums.region());
+  }
+}
+
+void RegretLedger::set_prior(int task, const PolicyPrior& prior) {
+  at(task);
+  TaskSums& sums = tasks_[static_cast<std::size_t>(task)];
+  require(prior.covariance.cols() == features_ || prior.covariance.cols() == parameters(),
+          "prior.covariance (columns)", static_cast<double>(prior.covariance.cols()),
+          fmt::format("must be {} or {}", features_, parameters()));
+  if (sums.game) {
+    if (!(sums.game->prior() == prior)) sums.game->change(prior, sums.sum, sums.region());
+    return;
+  }
+  require(sums.rounds == 0, "task", task, "must not have been played yet");
+  const PolicyPrior nothing{Eigen::VectorXd::Zero(parameters()),
+                            Eigen::MatrixXd::Identity(features_, features_)};
+  sums.game.emplace(prior, sums.sum, sums.region());
+  sums.without_knowledge.emplace(nothing, sums.sum, sums.region());
+}
+
+const LeaderGame* RegretLedger::game(int task) const {
+  const TaskSums& sums = at(task);
+  return sums.game ? &*sums.game : nullptr;
 }
 
 void RegretLedger::record(int task, const RoundLoss& loss, const Eigen::VectorXd& alpha) {
@@ -102,6 +127,9 @@ void RegretLedger::record(int task, const RoundLoss& loss, const Eigen::VectorXd
       sum.linear(start + i) += product;
     }
   }
+  for (std::optional<LeaderGame>* game : {&sums.game, &sums.without_knowledge}) {
+    if (*game) (*game)->record(loss, alpha, sum, sums.region());
+  }
 }
 
 SurrogateRegret RegretLedger::surrogate_regret() const {
@@ -116,6 +144,24 @@ SurrogateRegret RegretLedger::surrogate_regret() const {
     result.played += regret.played;
     result.least += regret.least();
     result.most += regret.most();
+  }
+  const bool bounded = std::all_of(tasks_.begin(), tasks_.end(), [](const TaskSums& task) {
+    return task.rounds == 0 || task.game.has_value();
+  });
+  if (!bounded) return result;
+  RegretBound& bound = result.bound.emplace();
+  bound.total = bound.of_leader = bound.logarithmic = bound.without_knowledge = 0;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    const TaskSums& task = tasks_[t];
+    if (task.rounds == 0) continue;
+    const ComparatorResult& best = result.tasks[t].best;
+    const double width = best.value - best.lower_bound;
+    const BoundTerms terms = task.game->terms(best.alpha);
+    bound.terms += terms;
+    bound.total += terms.total() + width;
+    bound.of_leader += terms.of_leader() + width;
+    bound.logarithmic += terms.logarithmic() + width;
+    bound.without_knowledge += task.without_knowledge->terms(best.alpha).of_leader() + width;
   }
   return result;
 }
@@ -134,6 +180,10 @@ void RegretLedger::save(std::ostream& out) const {
     writer.field("linear", task.sum.linear);
     writer.field("reference", task.sum.reference);
     write_safe_set(writer, task.safe_set);
+    writer.field("bounded", task.game.has_value());
+    if (!task.game) continue;
+    task.game->save(writer);
+    task.without_knowledge->save(writer);
   }
 }
 
@@ -168,6 +218,15 @@ RegretLedger RegretLedger::load(std::istream& in) {
     require_size("reference", task.sum.reference.size(), ledger.parameters());
     task.safe_set = read_safe_set(reader, ledger.parameters());
     task.interior = interior_of(task.safe_set);
+    bool bounded = false;
+    reader.field("bounded", bounded);
+    if (bounded) {
+      require(task.sum.curvature.allFinite() && task.sum.linear.allFinite() &&
+                  task.sum.reference.allFinite(),
+              "losses", "(a number that is not finite)", "must be finite");
+      task.game = LeaderGame::load(reader, task.sum);
+      task.without_knowledge = LeaderGame::load(reader, task.sum);
+    }
     ledger.tasks_.push_back(std::move(task));
   }
   return ledger;

@@ -7,7 +7,9 @@
 
 #include "lifeguard/base_learners/round_loss.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/policy_prior.hpp"
 #include "lifeguard/regret/comparator.hpp"
+#include "lifeguard/regret/leader_game.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 
 namespace lifeguard {
@@ -23,6 +25,19 @@ struct TaskRegret {
   double most() const { return played - best.lower_bound; }
 };
 
+/// What bounds the surrogate regret (docs/theorem.md), summed over the tasks.
+struct RegretBound {
+  BoundTerms terms;
+  /// No regret is above this: the terms, and the width of the interval in which the comparator's
+  /// value is known to lie.
+  double total = kNaN;
+  /// What a learner that plays the leader is held to, and the same by the corollary with log det.
+  double of_leader = kNaN;
+  double logarithmic = kNaN;
+  /// `of_leader` on the same losses for a leader that knows nothing, with the prior N(0, I).
+  double without_knowledge = kNaN;
+};
+
 /// The regret of all rounds, each task against its own best safe policy. No (L, S) can do better on
 /// any task, so this is at least the paper's regret (docs/regret.md).
 struct SurrogateRegret {
@@ -32,6 +47,8 @@ struct SurrogateRegret {
   double least = kNaN;
   /// What to quote: the regret is not more than this.
   double most = kNaN;
+  /// Nothing unless every task that was played has a prior (set_prior).
+  std::optional<RegretBound> bound;
 };
 
 /// Sums round losses at the policies that were played, and what is needed to find the best policies
@@ -58,9 +75,15 @@ class RegretLedger {
   void set_safe_set(int task, const SafeSet& safe_set);
   const SafeSet& safe_set(int task) const;
 
+  /// What is believed of a task, to be said before its first round: from then on the regret of the
+  /// task is bounded. Said again with another prior, the bound pays for the change.
+  void set_prior(int task, const PolicyPrior& prior);
+  /// The leader of the task's game; null without a prior.
+  const LeaderGame* game(int task) const;
+
   /// One round of a task, in which `alpha` was played. A round without signal (RoundLoss::status)
   /// prefers no policy: it counts as its constant for the one played and for all others. Allocates
-  /// nothing.
+  /// nothing for tasks without a prior.
   void record(int task, const RoundLoss& loss, const Eigen::VectorXd& alpha);
 
   /// Solves one quadratic program for each task.
@@ -78,6 +101,10 @@ class RegretLedger {
     LossSum sum;
     double played = 0;
     long rounds = 0;
+    std::optional<LeaderGame> game = std::nullopt;
+    std::optional<LeaderGame> without_knowledge = std::nullopt;  // the same with N(0, I)
+
+    SafeRegion region() const { return {safe_set, interior}; }
   };
   const TaskSums& at(int task) const;
   static Eigen::VectorXd interior_of(const SafeSet& safe_set);

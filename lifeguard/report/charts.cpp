@@ -126,12 +126,49 @@ std::optional<Chart> regret_chart(const ChartSource& source, Quantity<StoredRegr
   return chart;
 }
 
+/// For each method whose runs all have one, the bound of the regret in the method's colour.
+void add_bounds(const ChartSource& source, Chart& chart) {
+  ChartSource bounded = source;
+  std::erase_if(bounded.methods, [](const MethodRuns& method) {
+    const auto common = rows_in_all(method.runs, &RunView::regrets);
+    return common.empty() || std::any_of(common.begin(), common.end(), [](const auto& rows) {
+             return std::any_of(rows.begin(), rows.end(),
+                                [](const StoredRegret* row) { return !row->bounded(); });
+           });
+  });
+  if (bounded.methods.empty()) return;
+  const std::size_t first_line = chart.lines.size();
+  const std::size_t first_table = chart.tables.size();
+  add_method_lines<StoredRegret>(
+      bounded, &RunView::regrets, [](const StoredRegret& regret) { return regret.bound; }, chart);
+  for (std::size_t i = first_line; i < chart.lines.size(); ++i) {
+    ChartLine& line = chart.lines[i];
+    line.name += ", bound";
+    line.legend += ", bound";
+    line.style.dash = "6 4";
+    line.half.reset();
+    // The colour of the method's own line.
+    for (std::size_t m = 0; m < first_line; ++m) {
+      if (chart.lines[m].name + ", bound" == line.name) {
+        line.style.colour = chart.lines[m].style.colour;
+      }
+    }
+  }
+  for (std::size_t i = first_table; i < chart.tables.size(); ++i) chart.tables[i].name += ", bound";
+  chart.note +=
+      " Broken lines are what the theorem bounds it by, with the policies that were played in "
+      "place "
+      "of the leader's counted in.";
+}
+
 std::optional<Chart> losses_regret_chart(const ChartSource& source) {
-  return regret_chart(
+  std::optional<Chart> chart = regret_chart(
       source, [](const StoredRegret& regret) { return regret.surrogate; },
       {.name = "regret-losses",
        .title = "Regret of the losses",
        .note = "Summed over the rounds, against each task's best safe policy in hindsight."});
+  if (chart) add_bounds(source, *chart);
+  return chart;
 }
 
 std::optional<Chart> cost_regret_chart(const ChartSource& source) {

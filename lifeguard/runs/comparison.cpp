@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
@@ -169,6 +170,77 @@ Comparison summarise_runs(const ExperimentConfig& config, std::vector<std::vecto
   return comparison;
 }
 
+/// A run of a comparison, and what came of it.
+struct ComparedRun {
+  ExperimentConfig config;
+  int seed = 0;  // its place among the seeds
+  RunSummary summary;
+};
+
+/// The runs of a part, the methods of one seed next to each other, and what each seed draws; null
+/// where that is not kept.
+struct PlayedRuns {
+  std::vector<ComparedRun> runs;
+  std::vector<std::shared_ptr<const DrawnTasks>> drawn;
+};
+
+PlayedRuns play_runs(const ExperimentConfig& config, const Shard& shard,
+                     const ComparisonOptions& options) {
+  const auto methods = static_cast<int>(config.methods.size());
+  const int jobs = methods * config.seeds;
+  require(config.seed <= std::numeric_limits<int>::max() - (config.seeds - 1), "experiment.seed",
+          config.seed, "must leave room for as many seeds above it as experiment.seeds says");
+  require(options.threads >= 0, "threads", options.threads, "must be at least 0");
+  // All configurations are made, and all files looked at, before anything runs: a mistake in one of
+  // them costs nothing.
+  PlayedRuns played;
+  std::vector<ComparedRun>& runs = played.runs;
+  for (int job = 0; job < jobs; ++job) {
+    if (!shard.holds(job, methods)) continue;
+    options.work.step("setting up runs", job, jobs);
+    const int seed = job / methods;
+    runs.push_back(
+        {configuration_of(config, config.methods[static_cast<std::size_t>(job % methods)],
+                          config.seed + seed),
+         seed,
+         {}});
+    const ExperimentConfig& made = runs.back().config;
+    if (options.folder.empty()) continue;
+    const std::filesystem::path path = comparison_file(options.folder, made.method, made.seed);
+    if (std::filesystem::exists(path)) require_same_run(made, path);
+  }
+  // What a seed draws is the same for all methods; making its safe sets once saves most of the time
+  // where these are of closed loops. Not more than fits into memory beside the runs.
+  constexpr long kTasksKept = 10000;
+  const bool shared =
+      draw_alike(config) && static_cast<long>(config.tasks) * config.seeds <= kTasksKept;
+  played.drawn.resize(static_cast<std::size_t>(config.seeds));
+  std::vector<const ComparedRun*> first(played.drawn.size());  // run of each seed
+  for (const ComparedRun& run : runs) {
+    const ComparedRun*& known = first[static_cast<std::size_t>(run.seed)];
+    if (known == nullptr) known = &run;
+  }
+  const auto count = static_cast<int>(runs.size());
+  RoundCount rounds(options.work, static_cast<long>(count) * config.rounds);
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    tbb::parallel_for(0, config.seeds, 1, [&](int s) {
+      const ComparedRun* of_seed = first[static_cast<std::size_t>(s)];
+      if (!shared || of_seed == nullptr) return;
+      LongWork work;
+      work.stop = options.work.stop;
+      played.drawn[static_cast<std::size_t>(s)] =
+          std::make_shared<const DrawnTasks>(draw_tasks(of_seed->config, work));
+    });
+    tbb::parallel_for(0, count, 1, [&](int place) {
+      ComparedRun& run = runs[static_cast<std::size_t>(place)];
+      run.summary = run_or_read(run.config, options,
+                                played.drawn[static_cast<std::size_t>(run.seed)], rounds);
+    });
+  });
+  return played;
+}
+
 // What is not a number or not finite, as rounds that never came, is written as null.
 nlohmann::ordered_json over_seeds_to_json(const OverSeeds& value) {
   nlohmann::ordered_json json;
@@ -192,51 +264,37 @@ std::filesystem::path comparison_file(const std::filesystem::path& folder,
   return folder / fmt::format("{}-{}.run", method, seed);
 }
 
+void Shard::validate() const {
+  require(parts >= 1, "shard", parts, "must have at least 1 part");
+  require(part >= 1 && part <= parts, "shard", part, fmt::format("must be 1 to {}", parts));
+}
+
+bool Shard::holds(int run, int methods) const {
+  // Every parts-th run, of which a part would always get the same methods where the numbers have a
+  // common divisor: so it moves on by one whenever the pattern would begin anew.
+  const long period = std::lcm(static_cast<long>(parts), static_cast<long>(methods));
+  return (run + run / period) % parts == part - 1;
+}
+
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options) {
-  const auto methods = static_cast<int>(config.methods.size());
-  const int jobs = methods * config.seeds;
-  require(config.seed <= std::numeric_limits<int>::max() - (config.seeds - 1), "experiment.seed",
-          config.seed, "must leave room for as many seeds above it as experiment.seeds says");
-  require(options.threads >= 0, "threads", options.threads, "must be at least 0");
-  // All configurations are made, and all files looked at, before anything runs: a mistake in one of
-  // them costs nothing.
-  std::vector<ExperimentConfig> configs;
-  for (int job = 0; job < jobs; ++job) {
-    options.work.step("setting up runs", job, jobs);
-    configs.push_back(configuration_of(config,
-                                       config.methods[static_cast<std::size_t>(job % methods)],
-                                       config.seed + job / methods));
-    if (options.folder.empty()) continue;
-    const std::filesystem::path path =
-        comparison_file(options.folder, configs.back().method, configs.back().seed);
-    if (std::filesystem::exists(path)) require_same_run(configs.back(), path);
+  PlayedRuns played = play_runs(config, Shard(), options);
+  const std::size_t methods = config.methods.size();
+  std::vector<std::vector<RunSummary>> runs(methods);
+  for (std::size_t i = 0; i < played.runs.size(); ++i) {
+    runs[i % methods].push_back(std::move(played.runs[i].summary));
   }
-  // What a seed draws is the same for all methods; making its safe sets once saves most of the time
-  // where these are of closed loops.
-  std::vector<std::shared_ptr<const DrawnTasks>> drawn(static_cast<std::size_t>(config.seeds));
-  std::vector<std::vector<RunSummary>> runs(config.methods.size());
-  for (auto& of_method : runs) of_method.resize(static_cast<std::size_t>(config.seeds));
-  RoundCount count(options.work, static_cast<long>(jobs) * config.rounds);
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  // Not more than fits into memory beside the runs.
-  constexpr long kTasksKept = 10000;
-  const bool shared =
-      draw_alike(config) && static_cast<long>(config.tasks) * config.seeds <= kTasksKept;
-  arena.execute([&] {
-    tbb::parallel_for(0, config.seeds, 1, [&](int s) {
-      if (!shared) return;
-      LongWork work;
-      work.stop = options.work.stop;
-      drawn[static_cast<std::size_t>(s)] = std::make_shared<const DrawnTasks>(
-          draw_tasks(configs[static_cast<std::size_t>(s * methods)], work));
-    });
-    tbb::parallel_for(0, jobs, 1, [&](int job) {
-      runs[static_cast<std::size_t>(job % methods)][static_cast<std::size_t>(job / methods)] =
-          run_or_read(configs[static_cast<std::size_t>(job)], options,
-                      drawn[static_cast<std::size_t>(job / methods)], count);
-    });
-  });
-  return summarise_runs(config, std::move(runs), drawn, options.work);
+  return summarise_runs(config, std::move(runs), played.drawn, options.work);
+}
+
+std::vector<std::filesystem::path> play_shard(const ExperimentConfig& config, const Shard& shard,
+                                              const ComparisonOptions& options) {
+  shard.validate();
+  require(!options.folder.empty(), "folder", "\"\"", "must be named for a part of a comparison");
+  std::vector<std::filesystem::path> files;
+  for (const ComparedRun& run : play_runs(config, shard, options).runs) {
+    files.push_back(comparison_file(options.folder, run.config.method, run.config.seed));
+  }
+  return files;
 }
 
 nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,

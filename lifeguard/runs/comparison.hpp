@@ -59,6 +59,17 @@ struct ComparisonOptions {
   LongWork work = {};
 };
 
+/// A part of a comparison's runs, for jobs that share nothing but a folder: every run is in exactly
+/// one part, parts differ by at most one run, and methods are spread over them.
+struct Shard {
+  int part = 1;  // counts from 1
+  int parts = 1;
+
+  void validate() const;
+  /// Whether the run at this place is in it; the methods of one seed stand next to each other.
+  bool holds(int run, int methods) const;
+};
+
 /// What `work` is told that is done of a comparison once it runs.
 inline constexpr std::string_view kComparisonRounds = "rounds of all runs";
 
@@ -69,6 +80,11 @@ std::filesystem::path comparison_file(const std::filesystem::path& folder,
 /// Runs every method of the configuration with the seeds seed, seed + 1, … Throws Stopped if `work`
 /// asks for it, and RunFileError, before anything runs, if a file in the folder is another run's.
 Comparison compare_methods(const ExperimentConfig& config, const ComparisonOptions& options = {});
+
+/// Plays the runs of one part into options.folder, which must be named; their files. When all parts
+/// are done, compare_methods() with a folder that holds all their files has nothing left to play.
+std::vector<std::filesystem::path> play_shard(const ExperimentConfig& config, const Shard& shard,
+                                              const ComparisonOptions& options);
 
 /// As `lifeguard compare --json` prints it.
 nlohmann::ordered_json comparison_to_json(const ExperimentConfig& config,

@@ -9,7 +9,8 @@
 namespace lifeguard {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSchedules = {"in turn", "random", "first only"};
+constexpr std::array<std::string_view, 4> kSchedules = {"in turn", "random", "first only",
+                                                        "in sequence"};
 
 void visit_experiment(SettingVisitor& v, ExperimentConfig& c) {
   v.section("experiment", "What is run, and for how long.");

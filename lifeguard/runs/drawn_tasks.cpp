@@ -205,6 +205,9 @@ int scheduled_place(const ExperimentConfig& config, long round, int count) {
                                  static_cast<std::uint64_t>(round));
       return std::min(count - 1, static_cast<int>(random.uniform(0) * count));
     }
+    case Schedule::in_sequence:
+      // Whole stays, which differ by at most one round.
+      return static_cast<int>((round - 1) * count / config.rounds);
     case Schedule::in_turn:
       break;
   }

@@ -25,9 +25,10 @@ struct RoundOutcome;
 
 /// Which task a round visits.
 enum class Schedule {
-  in_turn,     // 1, 2, …, T, 1, 2, …
-  random,      // drawn uniformly, from the run's seed
-  first_only,  // always the first
+  in_turn,      // 1, 2, …, T, 1, 2, …
+  random,       // drawn uniformly, from the run's seed
+  first_only,   // always the first
+  in_sequence,  // all rounds of the first, then all of the second, …
 };
 
 /// A method under another name with some keys set, for comparisons:

@@ -145,11 +145,27 @@ double Run::best_cost() {
   return sum;
 }
 
+StoredRegret Run::regret_now(double true_cost) const {
+  const SurrogateRegret regret = ledger_->surrogate_regret();
+  StoredRegret stored{learner_rounds_, regret.most, true_cost};
+  if (!regret.bound) return stored;
+  const RegretBound& bound = *regret.bound;
+  stored.bound = bound.total;
+  stored.bound_prior = bound.terms.prior;
+  stored.bound_rounds = bound.terms.rounds;
+  stored.bound_off_leader = bound.terms.off_leader;
+  stored.bound_changes = bound.terms.changes;
+  stored.bound_logarithmic = bound.logarithmic;
+  stored.bound_without_knowledge = bound.without_knowledge;
+  return stored;
+}
+
 void Run::keep_ledger(RoundOutcome& outcome) {
+  if (belief_) ledger_->set_prior(outcome.round.task, *belief_);
   ledger_->record(outcome.round.task, learner_->last_loss(), outcome.round.played);
   if (observed_) {
     if (std::binary_search(regret_rounds_.begin(), regret_rounds_.end(), learner_rounds_)) {
-      outcome.regret = StoredRegret{learner_rounds_, ledger_->surrogate_regret().most, kNaN};
+      outcome.regret = regret_now(kNaN);
     }
     return;
   }
@@ -163,8 +179,7 @@ void Run::keep_ledger(RoundOutcome& outcome) {
   }
   if (std::binary_search(regret_rounds_.begin(), regret_rounds_.end(), learner_rounds_)) {
     const auto since = static_cast<double>(learner_rounds_ - last_gap_round_);
-    outcome.regret = StoredRegret{learner_rounds_, ledger_->surrogate_regret().most,
-                                  true_regret_ + last_gap_ * since};
+    outcome.regret = regret_now(true_regret_ + last_gap_ * since);
   }
 }
 
@@ -223,6 +238,15 @@ const RoundOutcome& Run::learn(int t, const GaussianPolicy& policy, const Trajec
   stored.violations = incidents.violations;
   stored.saturations = incidents.saturations;
 
+  if (ledger_) {
+    // What is believed before the loss is known. Learners that believe nothing in particular are
+    // held to what they play first, with a variance of 1.
+    belief_ = learner_->belief_of(t);
+    if (!belief_ && ledger_->rounds(t) == 0) {
+      const int features = learner_->features();
+      belief_ = PolicyPrior{stored.played, Eigen::MatrixXd::Identity(features, features)};
+    }
+  }
   if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
   const auto learn_start = Clock::now();
   const RoundRecord learnt =

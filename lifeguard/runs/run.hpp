@@ -77,6 +77,8 @@ class Run {
   void certify(RoundOutcome& outcome) const;
   void open_ledger();
   void keep_ledger(RoundOutcome& outcome);
+  /// What is known of the regret now.
+  StoredRegret regret_now(double true_cost) const;
   /// Of the best known safe policies, mean over the tasks. Looked for when it is first needed,
   /// since those who only look at a run's state do not need it.
   double best_cost();
@@ -101,10 +103,11 @@ class Run {
   long fallbacks_before_ = 0;  // the round
   // The regret so far, if it is kept.
   std::optional<RegretLedger> ledger_;
-  std::vector<long> regret_rounds_;  // in which it is written down
-  std::optional<double> best_cost_;  // what best_cost() found
-  double true_regret_ = 0;           // up to the last evaluation
-  double last_gap_ = 0;              // at that evaluation, above best_cost_
+  std::optional<PolicyPrior> belief_;  // of the round's task, before it
+  std::vector<long> regret_rounds_;    // in which it is written down
+  std::optional<double> best_cost_;    // what best_cost() found
+  double true_regret_ = 0;             // up to the last evaluation
+  double last_gap_ = 0;                // at that evaluation, above best_cost_
   long last_gap_round_ = 0;
   std::optional<TheoremBounds> bounds_;
   Knowledge played_;  // in this round

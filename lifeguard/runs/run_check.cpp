@@ -209,7 +209,7 @@ class RunChecker {
     }
     compare(table_of<StoredExperiment>(), experiment(), expected.experiment, tolerance, when);
     compare(description_.safe_sets, expected.safe_sets, tolerance, when);
-    if (header().lifeguard_version == kVersion) {
+    if (header().lifeguard_version == kVersion && schema() == kSchemaVersion) {
       compare(description_.settings, expected.settings, 0, when);
     } else {
       compare_common_settings(expected.settings, when);
@@ -561,7 +561,10 @@ class RunChecker {
     }
     const StoredRound* round = row_of(view_->rounds, certificate.round);
     if (round != nullptr && round->worst_task >= 0 && std::isfinite(round->worst_margin)) {
-      const double least = certificate.margins.minCoeff();
+      // Of the visited task where no other one is touched by a round.
+      const double least = config_.learner().update == UpdateRule::empirical_bayes
+                               ? certificate.margins(round->worst_task)
+                               : certificate.margins.minCoeff();
       if (!close(least, round->worst_margin, kEvaluatedAgain,
                  unit_of(view_->safe_set_after(round->round, round->worst_task)))) {
         wrong(
@@ -598,7 +601,32 @@ class RunChecker {
         if (round <= static_cast<long>(view_->rounds.size())) expected.push_back(round);
       }
     }
-    in_their_places(view_->regrets, expected);
+    if (!in_their_places(view_->regrets, expected)) return;
+    for (const StoredRegret& regret : view_->regrets) check_bound(regret);
+  }
+
+  /// The theorem of docs/theorem.md. The sums have rounding errors, of the size of what is added.
+  void check_bound(const StoredRegret& regret) {
+    if (schema() < 6) return;
+    ++result_.bounds;
+    const double size = std::abs(regret.surrogate) + std::abs(regret.bound_prior) +
+                        std::abs(regret.bound_rounds) + std::abs(regret.bound_off_leader) +
+                        std::abs(regret.bound_changes);
+    constexpr double kRounding = 1e-9;
+    const double terms = regret.bound_of_leader() + regret.bound_off_leader;
+    // The comparator's interval is all that the bound has beside its terms.
+    if (!(regret.bound >= terms - kRounding * size && regret.bound <= terms + 1e-3 * (1 + size))) {
+      find(fmt::format("round {}: the bound of the regret is {} and its terms are {}", regret.round,
+                       regret.bound, terms));
+    }
+    if (!(regret.surrogate <= regret.bound + kRounding * size)) {
+      find(fmt::format("round {}: the regret {} is above its bound {}", regret.round,
+                       regret.surrogate, regret.bound));
+    }
+    if (!(regret.bound_rounds >= 0)) {
+      find(fmt::format("round {}: the rounds' part of the bound is {}", regret.round,
+                       regret.bound_rounds));
+    }
   }
 
   void check_lemmas() {
@@ -649,7 +677,7 @@ class RunChecker {
   void check_last_state() {
     if (!stored_state_) return;
     if (stored_state_->round != header().rounds_done) find("the state is of another round");
-    const bool same_version = header().lifeguard_version == kVersion;
+    const bool same_version = header().lifeguard_version == kVersion && schema() == kSchemaVersion;
     try {
       run_->restore(stored_state_->state);
       if (run_->rounds_done() != header().rounds_done) {
@@ -756,7 +784,7 @@ class RunChecker {
       compare_played(view_->certificates, outcome.certificate, outcome.round.round);
       compare_played(view_->regrets, outcome.regret, outcome.round.round);
       compare_played(view_->lemmas, outcome.lemmas, outcome.round.round);
-      chain = next_checksum(chain, outcome);
+      chain = next_checksum(chain, outcome, schema());
       compare_chain(chain);
     }
     if (stored_state_ && !full()) compare_last(run, chain);

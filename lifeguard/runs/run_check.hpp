@@ -16,6 +16,7 @@ struct RunCheck {
   long issues = 0;       // policies that were handed out to machines outside
   long policies = 0;     // that were played or are the last ones, and were checked
   long evaluations = 0;  // that were held against policies evaluated again
+  long bounds = 0;       // rounds in which the regret was held against the theorem's bound
   long lemmas = 0;       // rounds whose measured quantities were held against the theorem's bounds
   bool checksums_checked = false;
   bool certificate_checked = false;
@@ -47,7 +48,9 @@ struct CheckOptions {
 ///  - margins, worst rows, spectra and counts of unsafe policies, against each other, and against
 ///    the policies where those are stored;
 ///  - evaluations, by evaluating again, for the policies that are stored;
-///  - the quantities that the regret theorem bounds, against their bounds;
+///  - the regret against the theorem's bound (docs/theorem.md), the bound against its terms, and
+///  the
+///    quantities of the paper's lemmas against their bounds;
 ///  - the last certificate and the last policies, against the stored learner.
 /// A file that is not a run at all throws RunFileError; whatever is wrong with a run is a finding.
 RunCheck check_run(const std::filesystem::path& path, const CheckOptions& options);

@@ -49,15 +49,15 @@ StoredChecksum first_checksum(std::string_view header, const StoredEvaluation& f
   return {0, results.text(), ""};
 }
 
-StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& outcome) {
-  RowHash results(last.results);
+StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& outcome, int schema) {
+  RowHash results(last.results, schema);
   results.add(outcome.round);
   results.add(outcome.evaluation);
   results.add(outcome.certificate);
   results.add(outcome.regret);
   results.add(outcome.lemmas);
   results.add(outcome.observation);
-  RowHash times(last.times);
+  RowHash times(last.times, schema);
   times.add(times_table(), outcome.round);
   return {outcome.round.round, results.text(), times.text()};
 }

@@ -18,15 +18,19 @@
 /// The last commit has one over the state to go on from, the policies and the last round's hash.
 namespace lifeguard {
 
-/// A hash in the making: what came before, then rows.
+/// A hash in the making: what came before, then rows, with the columns that the schema has.
 class RowHash {
  public:
-  explicit RowHash(std::string_view previous) { hash_.add(previous); }
+  explicit RowHash(std::string_view previous, int schema = kSchemaVersion) : schema_(schema) {
+    hash_.add(previous);
+  }
 
   template <class Row>
   void add(const Table<Row>& table, const Row& row) {
     hash_.add(table.name);
-    for (const Column<Row>& column : table.columns) add(column.get(row));
+    for (const Column<Row>& column : table.columns) {
+      if (column.since <= schema_) add(column.get(row));
+    }
   }
   template <class Row>
   void add(const Row& row) {
@@ -47,6 +51,7 @@ class RowHash {
   void add(const Cell& cell);
 
   Fingerprint hash_;
+  int schema_;
 };
 
 // Texts of the table meta that are not fixed when a run begins.
@@ -63,9 +68,10 @@ std::string header_checksum(const RunDescription& description);
 /// The checksum of a policy that was handed out, `last` being that of the one before.
 std::string issue_checksum(std::string_view last, const StoredIssue& issue);
 
-/// The chain's first link, and the one after `last`.
+/// The chain's first link, and the one after `last`, in a file of that schema.
 StoredChecksum first_checksum(std::string_view header, const StoredEvaluation& first);
-StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& outcome);
+StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& outcome,
+                             int schema = kSchemaVersion);
 
 /// `results` is the hash of the last round, `finished` and `certificate` what the table meta says.
 std::string checkpoint_checksum(const RunState& state, std::string_view results, bool finished,

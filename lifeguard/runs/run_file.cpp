@@ -732,7 +732,11 @@ std::vector<std::string> RunReader::foreign_parts() const {
   std::vector<std::string> findings;
   if (header_.schema_version < 4) return findings;
   std::map<std::string, std::string> expected;
-  visit_tables([&](const auto& table) { expected[std::string(table.name)] = create_sql(table); });
+  visit_tables([&](auto table) {
+    std::erase_if(table.columns,
+                  [&](const auto& column) { return column.since > header_.schema_version; });
+    expected[std::string(table.name)] = create_sql(table);
+  });
   try {
     SQLite::Statement query(*database_, "SELECT type, name, sql FROM sqlite_schema");
     while (query.executeStep()) {
@@ -823,7 +827,7 @@ std::vector<std::string> RunReader::checksum_findings() const {
                  regrets_in_order.take(round),
                  lemmas_in_order.take(round),
                  observations_in_order.take(round)};
-      last = next_checksum(last, outcome);
+      last = next_checksum(last, outcome, header_.schema_version);
     }
     const auto stored = checksums_in_order.take(round);
     if (!stored) {

@@ -18,6 +18,8 @@ double StoredEvaluation::mean_cost() const {
   return known == 0 ? kNaN : sum / known;
 }
 
+bool StoredRegret::bounded() const { return !std::isnan(bound); }
+
 const char* to_string(RoundStatus status) {
   switch (status) {
     case RoundStatus::not_run:
@@ -277,7 +279,14 @@ const Table<StoredRegret>& table_of() {
   static const Table<R> table{
       "regret",
       {column("round", Fit::positive, &R::round), column("surrogate", Fit::any, &R::surrogate),
-       column("true_cost", Fit::any, &R::true_cost)},
+       column("true_cost", Fit::any, &R::true_cost),
+       column("bound", Fit::any, &R::bound).added_in(6),
+       column("bound_prior", Fit::any, &R::bound_prior).added_in(6),
+       column("bound_rounds", Fit::any, &R::bound_rounds).added_in(6),
+       column("bound_off_leader", Fit::any, &R::bound_off_leader).added_in(6),
+       column("bound_changes", Fit::any, &R::bound_changes).added_in(6),
+       column("bound_logarithmic", Fit::any, &R::bound_logarithmic).added_in(6),
+       column("bound_without_knowledge", Fit::any, &R::bound_without_knowledge).added_in(6)},
       2};
   return table;
 }

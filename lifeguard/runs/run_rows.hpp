@@ -15,7 +15,7 @@
 namespace lifeguard {
 
 /// The schema that this lifeguard writes. It reads all from 1 on.
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 
 const char* to_string(RoundStatus status);
 const char* to_string(BasisPath path);
@@ -197,6 +197,20 @@ struct StoredRegret {
   double surrogate = kNaN;
   /// Of the noise-free cost against the best known safe policies, mean over the tasks.
   double true_cost = kNaN;
+  // What the theorem holds `surrogate` to (RegretBound), and its terms; NaN in files of schemas
+  // before 6.
+  double bound = kNaN;
+  double bound_prior = kNaN;
+  double bound_rounds = kNaN;
+  double bound_off_leader = kNaN;
+  double bound_changes = kNaN;
+  /// Of a learner that plays the leader, with the logarithm; and without knowledge, from N(0, I).
+  double bound_logarithmic = kNaN;
+  double bound_without_knowledge = kNaN;
+
+  /// What a learner that plays the leader is held to.
+  double bound_of_leader() const { return bound_prior + bound_rounds + bound_changes; }
+  bool bounded() const;
 };
 
 /// What the theorem's lemmas say of a round (TheoremBounds).

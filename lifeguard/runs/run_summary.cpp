@@ -200,6 +200,16 @@ nlohmann::ordered_json summary_to_json(const RunSummary& s) {
   if (!s.regret.empty()) {
     json["surrogate_regret"] = s.regret.back().surrogate;
     json["true_cost_regret"] = s.regret.back().true_cost;
+    const StoredRegret& last = s.regret.back();
+    if (last.bounded()) {
+      json["regret_bound"] = {{"total", last.bound},
+                              {"prior", last.bound_prior},
+                              {"rounds", last.bound_rounds},
+                              {"off_leader", last.bound_off_leader},
+                              {"changes", last.bound_changes},
+                              {"logarithmic", last.bound_logarithmic},
+                              {"without_knowledge", last.bound_without_knowledge}};
+    }
   }
   if (s.theorem) json["theorem"] = theorem_to_json(*s.theorem);
   json["rollout_seconds"] = s.rollout_seconds;

@@ -64,7 +64,7 @@ def test_saved_learner_goes_on_to_the_same_bits(cart, box, tmp_path):
         lg.Learner.loads("not a learner")
 
 
-@pytest.mark.parametrize("method", ["pg", "pg-ella", "shared"])
+@pytest.mark.parametrize("method", ["pg", "pg-ella", "shared", "lpg-ftw"])
 def test_baselines_learn_without_constraints(cart, method):
     learner = lg.Learner(cart.inputs, cart.actions, method)
     learner.add_task(cart.name, sigma=cart.sigma, anchor=0.5 * cart.lqr_gains())

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 #include "lifeguard/base_learners/weighted_likelihood.hpp"
@@ -398,6 +400,97 @@ TEST(NaturalActorCritic, BothFormsEstimateTheNaturalGradient) {
     }
     EXPECT_LT(std::sqrt(squared_error), 0.1 * expected.norm());  // or the test would say little
   }
+}
+
+BaseLearnerSettings regression_settings(double discount, bool discount_scores) {
+  BaseLearnerSettings s = settings_of(BaseLearnerMethod::natural_actor_critic_regression);
+  s.advantages.discount = discount;
+  s.discount_scores = discount_scores;
+  s.step.rule = StepRule::fixed;
+  s.step.size = 1;
+  s.step.shrinkage = NoiseShrinkage::none;
+  return s;
+}
+
+// The regression as the textbook has it: one row (Σ_m w_m ∇log π, 1) and one return for each
+// trajectory, by a dense solver.
+TEST(NaturalActorCritic, RegressionAgreesWithTheDenseOneInBothConventions) {
+  const GaussianPolicy policy = example_policy();
+  const Trajectories t = example().simulate(policy, 40, 3);
+  for (const double discount : {1.0, 0.9}) {
+    for (const bool discount_scores : {false, true}) {
+      Eigen::MatrixXd rows = Eigen::MatrixXd::Ones(t.count(), 7);
+      Eigen::VectorXd returns = Eigen::VectorXd::Zero(t.count());
+      for (int i = 0; i < t.count(); ++i) {
+        Eigen::MatrixXd score = Eigen::MatrixXd::Zero(2, 3);
+        for (int m = 0; m < t.steps(); ++m) {
+          Eigen::Vector3d x;
+          for (int f = 0; f < 3; ++f) x(f) = t.feature(i, m, f);
+          const Eigen::Vector2d u(t.action(i, m, 0), t.action(i, m, 1));
+          const double weight = discount_scores ? std::pow(discount, m) : 1.0;
+          score +=
+              weight / (policy.sigma() * policy.sigma()) * (u - policy.mean(x)) * x.transpose();
+          returns(i) += std::pow(discount, m) * t.cost(i, m);
+        }
+        rows.row(i).head(6) = parameters_from_gains(score).transpose();
+      }
+      const Eigen::VectorXd expected = rows.colPivHouseholderQr().solve(returns);
+      const RoundLoss loss = loss_of(t, regression_settings(discount, discount_scores));
+      EXPECT_LT((loss.played - loss.target - expected.head(6)).norm(), 1e-9 * expected.norm());
+    }
+  }
+}
+
+// What each convention estimates where γ < 1, against the closed form: undiscounted scores give
+// F⁻¹g with the gradient g = Σ γ^m g_m of the discounted cost; discounted ones count every step
+// γ^{2m} in both.
+TEST(NaturalActorCritic, ConventionsOfTheRegressionEstimateWhatTheySay) {
+  LinearSystem system = LinearSystem::example();
+  system.start_deviation *= 0.2;
+  const Eigen::MatrixXd k = LinearSystem::example_gains();
+  const double discount = 0.9;
+  const std::vector<Eigen::VectorXd> gradients = system.expected_step_gradients(k, discount);
+  std::vector<Eigen::MatrixXd> fishers;  // of each step
+  for (int m = 0; m < system.steps; ++m) {
+    LinearSystem shorter = system;
+    shorter.steps = m;
+    const Eigen::MatrixXd before = shorter.expected_fisher(k);
+    shorter.steps = m + 1;
+    fishers.push_back(shorter.expected_fisher(k) - before);
+  }
+  std::vector<Eigen::VectorXd> limits;
+  for (const bool discount_scores : {false, true}) {
+    Eigen::VectorXd gradient = Eigen::VectorXd::Zero(6);
+    Eigen::MatrixXd fisher = Eigen::MatrixXd::Zero(3, 3);
+    for (int m = 0; m < system.steps; ++m) {
+      const double weight = discount_scores ? std::pow(discount, m) : 1.0;
+      gradient += weight * std::pow(discount, m) * gradients[m];
+      fisher += weight * weight * fishers[m];
+    }
+    const Eigen::VectorXd expected =
+        parameters_from_gains(gains_from_parameters(gradient, 2) * fisher.inverse());
+    limits.push_back(expected);
+    const int batches = 40;
+    Eigen::MatrixXd directions(6, batches);
+    for (int b = 0; b < batches; ++b) {
+      const Trajectories t =
+          system.simulate(system.policy(k), 1500, 950 + static_cast<std::uint64_t>(b));
+      const RoundLoss loss = loss_of(t, regression_settings(discount, discount_scores));
+      directions.col(b) = loss.played - loss.target;
+    }
+    const Eigen::VectorXd mean = directions.rowwise().mean();
+    double squared_error = 0;
+    for (int e = 0; e < 6; ++e) {
+      const double variance =
+          (directions.row(e).array() - mean(e)).square().sum() / (batches - 1.0) / batches;
+      EXPECT_NEAR(mean(e), expected(e), 4 * std::sqrt(variance)) << "entry " << e;
+      squared_error += variance;
+    }
+    EXPECT_LT(std::sqrt(squared_error), 0.1 * expected.norm());
+  }
+  const double apart = (limits[0] - limits[1]).norm() / limits[0].norm();
+  std::printf("the two conventions are %.0f %% apart\n", 100 * apart);
+  EXPECT_GT(apart, 0.2);
 }
 
 TEST(NaturalActorCritic, RegressionWithTooFewTrajectoriesIsDamped) {

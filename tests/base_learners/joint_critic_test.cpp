@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "base_learners/linear_system.hpp"
 #include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/critic_step.hpp"
@@ -12,6 +11,7 @@
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
+#include "tests/base_learners/linear_system.hpp"
 
 namespace lifeguard::joint_critic_test {
 

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <cmath>
+#include <cstdio>
 
 #include "lifeguard/base_learners/advantages.hpp"
 #include "lifeguard/base_learners/exponential.hpp"
+#include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/base_learners/step_size.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
+#include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/base_learners/linear_system.hpp"
 
@@ -143,6 +147,53 @@ TEST(PolicyGradient, FollowsTheExpectedCostOfTheSimulatedMass) {
     const double error = unit * standard_error(g, e, t.count());
     EXPECT_NEAR(unit * g.gradient(e), expected(e), 4 * error) << "entry " << e;
     EXPECT_LT(error, 0.2 * expected.norm());
+  }
+}
+
+// Baselines are fitted to the batch that they are subtracted from, and take a part of the gradient
+// with them: 1/n is the step mean's, the rest is the state baseline's, whose fit feels all steps of
+// a trajectory. The gradient of a large batch is the reference.
+TEST(PolicyGradient, BaselinesTakeAFewPartsInNOfIt) {
+  AdvantageSettings s;
+  s.discount = s.trace = 1;
+  s.normalise = false;
+  for (const Task& task : {make_task("mass", MassSpring{}), make_task("cart-pole", CartPole{}),
+                           make_task("quadrotor", Quadrotor{})}) {
+    const GaussianPolicy policy(0.5 * lqr_gains(task), task.settings.sigma);
+    AdvantageWorkspace w;
+    PolicyGradient g;
+    Trajectories t;
+    Eigen::LLT<Eigen::MatrixXd> factor;
+    const auto gradient = [&](int trajectories, std::uint64_t seed) {
+      RolloutSettings batch;
+      batch.trajectories = trajectories;
+      batch.seed = seed;
+      rollout(task, policy, batch, t);
+      compute_advantages(t, s, w);
+      compute_policy_gradient(t, policy, w.advantages.data(), g);
+      return g.gradient;
+    };
+    const Eigen::VectorXd reference = gradient(5000, 1);
+    factor.compute(g.fisher);
+    // Along the reference, in the natural metric.
+    Eigen::VectorXd along = reference;
+    solve_blocks(factor, along);
+    along /= along.dot(reference);
+    for (const int n : {10, 20}) {
+      const int batches = 1000;
+      double sum = 0, squares = 0;
+      for (int b = 0; b < batches; ++b) {
+        const double share = along.dot(gradient(n, 100 + static_cast<std::uint64_t>(b)));
+        sum += share;
+        squares += share * share;
+      }
+      const double mean = sum / batches;
+      const double error = std::sqrt((squares / batches - mean * mean) / batches);
+      const double parts = n * (1 - mean);
+      std::printf("%s, n = %d: 1 - (%.2f +- %.2f)/n\n", task.name.c_str(), n, parts, 2 * n * error);
+      EXPECT_GT(parts + 3 * n * error, 2) << task.name;
+      EXPECT_LT(parts - 3 * n * error, 6) << task.name;
+    }
   }
 }
 

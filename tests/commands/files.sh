@@ -126,6 +126,24 @@ rm runs/learner-0.run
 expect 1 "$lifeguard" compare small.toml --seeds 2 -o runs --quiet --set experiment.rounds=41
 contains err "other settings"
 [[ ! -e runs/learner-0.run ]] || fail "a run was made"
+# The parts of a comparison, as jobs that share nothing, put into one folder.
+for part in 1 2 3; do
+  expect 0 "$lifeguard" compare small.toml --seeds 2 -o part$part --quiet --shard $part/3
+  contains out "part $part of 3"
+  mkdir -p merged
+  mv part$part/*.run merged
+done
+expect 0 "$lifeguard" compare small.toml --seeds 2 -o merged --quiet --json
+sed -i '/"seconds"/d' out && cp out merged.json
+expect 0 "$lifeguard" compare small.toml --seeds 2 --quiet --json
+sed -i '/"seconds"/d' out && cmp out merged.json
+expect 0 "$lifeguard" compare small.toml --seeds 2 -o merged --quiet --json --shard 2/8
+contains out '"shard": "2/8"'
+for shard in 0/3 4/3 3 a/b 1/0 1/2/3 "" /; do
+  [[ -z $shard ]] || expect 2 "$lifeguard" compare small.toml --seeds 2 -o merged --quiet --shard "$shard"
+done
+expect 2 "$lifeguard" compare small.toml --seeds 2 --quiet --shard 1/3
+contains err "--out"
 expect 2 "$lifeguard" reproduce --figure mass-spring --figure mass-spring -o there
 expect 2 "$lifeguard" reproduce --figure nothing -o there
 [[ ! -e there ]] || fail "a folder was made"

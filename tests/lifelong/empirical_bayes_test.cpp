@@ -6,6 +6,7 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_view.hpp"
+#include "lifeguard/safety/sets/safe_set_builders.hpp"
+#include "lifeguard/safety/solve/fault_injection.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/synthetic_losses.hpp"
 
@@ -56,8 +59,9 @@ TEST(TaskPrior, IsTheMostLikelyOneOfItsForm) {
     const Eigen::MatrixXd deviations = draws.normals(kParameters, 30);
     const Eigen::MatrixXd moments = deviations * deviations.transpose();
     const int k = draws.integer(0, kParameters - 1);
-    TaskPrior prior(kFeatures, kActions, 1e-9, 1e9);
-    ASSERT_TRUE(prior.maximise(moments, 30, metric, 0.7, k));
+    TaskPrior prior(kFeatures, kActions, 1, 1e-9, 1e3);
+    TaskPrior::Workspace workspace;
+    ASSERT_TRUE(prior.maximise(moments, 30, metric, 0.7, k, workspace));
     const Eigen::MatrixXd inverse_metric = blocks(metric, kActions).inverse();
     const Eigen::MatrixXd all = moments + 0.7 * inverse_metric;
     const double best = surprise(covariance_of(prior), all, 31);
@@ -89,8 +93,10 @@ TEST(TaskPrior, PAndQLimitHowLittleAndHowMuchTasksMayDiffer) {
   Draws draws(5);
   const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
   const Eigen::MatrixXd deviations = draws.normals(kParameters, 3);
-  TaskPrior prior(kFeatures, kActions, 0.5, 2.0);
-  ASSERT_TRUE(prior.maximise(deviations * deviations.transpose(), 3, metric, 1e-6, kParameters));
+  TaskPrior prior(kFeatures, kActions, 1, 0.5, 2.0);
+  TaskPrior::Workspace workspace;
+  ASSERT_TRUE(
+      prior.maximise(deviations * deviations.transpose(), 3, metric, 1e-6, kParameters, workspace));
   EXPECT_GE(prior.variances().minCoeff(), 0.5);
   EXPECT_LE(prior.variances().maxCoeff(), 2.0);
   EXPECT_LT(
@@ -100,10 +106,12 @@ TEST(TaskPrior, PAndQLimitHowLittleAndHowMuchTasksMayDiffer) {
   // The longest first.
   for (int i = 1; i < kParameters; ++i) EXPECT_LE(prior.variances()(i), prior.variances()(i - 1));
   const Eigen::MatrixXd some = draws.normals(kParameters, 4);
-  EXPECT_LT((prior.basis() * prior.coefficients(some) - some).norm(), 1e-12);
+  Eigen::VectorXd coefficients;
+  prior.express(some.col(1), coefficients);
+  EXPECT_LT((prior.basis() * coefficients - some.col(1)).norm(), 1e-12);
   // A metric that is none changes nothing.
   const Eigen::MatrixXd before = prior.basis();
-  EXPECT_FALSE(prior.maximise(some * some.transpose(), 3, -metric, 1, 2));
+  EXPECT_FALSE(prior.maximise(some * some.transpose(), 3, -metric, 1, 2, workspace));
   EXPECT_EQ(prior.basis(), before);
 }
 
@@ -274,6 +282,136 @@ TEST(EmpiricalBayes, ANewTaskStaysAtItsAnchorWhereTheMeanWasNotRightForOthers) {
   learner.add_task("new", anchor_of(task), 0.5);
   EXPECT_LT(task.excess(learner.policy("new").parameters()),
             1.5 * task.excess(anchor_of(task)) + 1e-9);
+}
+
+std::string saved(const Learner& learner) {
+  std::ostringstream out;
+  learner.save(out);
+  return out.str();
+}
+
+/// The part of a saved state that is about one task.
+std::string part_of(const std::string& state, int task) {
+  const std::size_t begin = state.find("\ntask " + name_of(task) + "\n");
+  return state.substr(begin, state.find("\ntask ", begin + 1) - begin);
+}
+
+/// Tasks that were all visited, limited to gains within ±limit.
+struct Fleet {
+  explicit Fleet(int count, double limit = kInfinity) : draws(3) {
+    metric = random_metric(draws, kFeatures);
+    const Eigen::VectorXd most = Eigen::VectorXd::Constant(kParameters, limit);
+    for (int t = 0; t < count; ++t) {
+      tasks.push_back({draws.normals(kParameters, 1), metric, 0.3});
+      const SafeSet set = std::isinf(limit)
+                              ? SafeSet(kParameters)
+                              : gain_box(-most, most, default_gain_names(kActions, kFeatures));
+      learner.add_task(name_of(t), set, 0.5, Eigen::VectorXd::Zero(kParameters));
+    }
+    for (int t = 0; t < count; ++t) play(t);
+  }
+  RoundRecord play(int task) {
+    const Eigen::VectorXd played = learner.policy(name_of(task)).parameters();
+    return learner.observe(name_of(task), tasks[task].look(played, draws));
+  }
+
+  Draws draws;
+  Eigen::MatrixXd metric;
+  std::vector<NoisyTask> tasks;
+  Learner learner{kFeatures, kActions, with_rule(UpdateRule::empirical_bayes)};
+};
+
+TEST(EmpiricalBayes, ARoundTouchesTheVisitedTaskAndWhatAllHaveInCommon) {
+  Fleet fleet(12, 1.0);
+  for (const int visited : {3, 7, 0, 7}) {
+    const std::string before = saved(fleet.learner);
+    ASSERT_EQ(fleet.play(visited).status, RoundStatus::ok);
+    const std::string after = saved(fleet.learner);
+    for (int t = 0; t + 1 < 12; ++t) {
+      EXPECT_EQ(part_of(before, t) == part_of(after, t), t != visited) << t;
+    }
+  }
+}
+
+// The sums over tasks that a round keeps are those over all of them.
+TEST(EmpiricalBayes, TheMeanIsTheMeanOfTheTasks) {
+  Fleet fleet(9);
+  for (int round = 0; round < 200; ++round) fleet.play(fleet.draws.integer(0, 8));
+  const TaskBeliefs beliefs = *fleet.learner.beliefs();
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(kParameters);
+  for (int t = 0; t < 9; ++t) sum += fleet.learner.policy(name_of(t)).parameters();
+  // m is one more task, where it was before: (9 mean + m_before) / 10.
+  const Eigen::VectorXd mean = sum / 9;
+  double spread = 0;
+  for (int t = 0; t < 9; ++t) {
+    spread += (fleet.learner.policy(name_of(t)).parameters() - mean).norm() / 9;
+  }
+  EXPECT_LT((beliefs.mean - mean).norm(), 0.2 * spread);
+  EXPECT_GT(beliefs.agreement, -1e-12);
+  EXPECT_LT(beliefs.agreement, 1);
+}
+
+TEST(EmpiricalBayes, APosteriorIsNarrowerThanThePriorAndLiesWhereThePolicyIs) {
+  Fleet fleet(9);
+  for (int round = 0; round < 200; ++round) fleet.play(round % 9);
+  fleet.learner.add_task("new", Eigen::VectorXd::Zero(kParameters), 0.5);
+  const TaskBeliefs beliefs = *fleet.learner.beliefs();
+  const TaskPosterior prior = *fleet.learner.posterior("new");
+  EXPECT_FALSE(prior.visited);
+  EXPECT_EQ(prior.mean, beliefs.mean);
+  EXPECT_LT((prior.covariance - beliefs.basis * beliefs.basis.transpose()).norm(), 1e-12);
+  const TaskPosterior posterior = *fleet.learner.posterior(name_of(4));
+  EXPECT_TRUE(posterior.visited);
+  const Eigen::MatrixXd narrower = prior.covariance - posterior.covariance;
+  EXPECT_GT(narrower.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff(), -1e-12);
+  const Eigen::VectorXd policy = fleet.learner.policy(name_of(4)).parameters();
+  EXPECT_LT((posterior.mean - policy).norm(), 0.5 * (beliefs.mean - policy).norm());
+}
+
+TEST(EmpiricalBayes, EqualSafeSetsAreStoredOnce) {
+  const Fleet fleet(5, 1.0);
+  for (int t = 1; t < 5; ++t) {
+    EXPECT_EQ(&fleet.learner.safe_sets()[t].names(), &fleet.learner.safe_sets()[0].names());
+  }
+  std::istringstream in(saved(fleet.learner));
+  const Learner loaded = Learner::load(in);
+  EXPECT_EQ(&loaded.safe_sets()[3].names(), &loaded.safe_sets()[0].names());
+  EXPECT_EQ(saved(loaded), saved(fleet.learner));
+}
+
+TEST(EmpiricalBayes, ASavedLearnerGoesOnToTheSameBits) {
+  for (const double limit : {0.5, kInfinity}) {
+    Fleet fleet(6, limit);
+    for (int round = 0; round < 30; ++round) fleet.play(round % 6);
+    std::istringstream in(saved(fleet.learner));
+    Learner loaded = Learner::load(in);
+    for (int round = 0; round < 20; ++round) {
+      const int t = (5 * round) % 6;
+      const Eigen::VectorXd played = fleet.learner.policy(name_of(t)).parameters();
+      EXPECT_EQ(loaded.policy(name_of(t)).parameters(), played);
+      const RoundLoss loss = fleet.tasks[t].look(played, fleet.draws);
+      fleet.learner.observe(name_of(t), loss);
+      loaded.observe(name_of(t), loss);
+    }
+    EXPECT_EQ(saved(loaded), saved(fleet.learner));
+  }
+}
+
+// Whatever the cut to the safe set returns, nothing leaves that is not proven.
+TEST(EmpiricalBayes, StaysSafeWhenEverySolverStepFails) {
+  for (const ProjectionFault fault :
+       {ProjectionFault::failure, ProjectionFault::not_finite, ProjectionFault::unsafe}) {
+    Fleet fleet(4, 0.3);
+    fleet.learner.inject_faults([fault](ProjectionStage) { return fault; });
+    for (int round = 0; round < 40; ++round) {
+      fleet.play(round % 4);
+      for (int t = 0; t < 4; ++t) {
+        const Eigen::VectorXd policy = fleet.learner.policy(name_of(t)).parameters();
+        EXPECT_TRUE(check_policy(fleet.learner.safe_sets()[t], policy).empty());
+      }
+      EXPECT_TRUE(fleet.learner.certificate().valid());
+    }
+  }
 }
 
 class EmpiricalBayesRuns : public test_support::Folder {};

@@ -249,14 +249,15 @@ TEST(Learner, ARoundAllocatesNothing) {
   if (!test_support::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(3);
   for (const LearnerSettings& settings : all_updates()) {
-    // It decomposes matrices whose solvers have no memory of their own.
-    if (settings.update == UpdateRule::empirical_bayes) continue;
     Learner learner = practised(settings, 9);
     const RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
     const std::string id = task_name(2);
     const std::int64_t before = test_support::allocation_count();
     for (int j = 0; j < 20; ++j) learner.observe(id, loss);
-    EXPECT_EQ(test_support::allocation_count(), before);
+    // Every five rounds empirical Bayes learns L anew: two decompositions of Eigen's, whose
+    // reflections need a vector each.
+    const std::int64_t decompositions = settings.update == UpdateRule::empirical_bayes ? 8 : 0;
+    EXPECT_LE(test_support::allocation_count(), before + decompositions);
   }
 }
 

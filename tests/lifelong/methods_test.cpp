@@ -11,6 +11,7 @@
 #include "lifeguard/lifelong/cross_validation.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
+#include "lifeguard/lifelong/lpg_ftw.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
@@ -30,6 +31,7 @@ std::vector<std::unique_ptr<PolicyLearner>> all_methods(int features, int action
   list.push_back(std::make_unique<IndependentLearner>(features, actions));
   list.push_back(std::make_unique<SharedLearner>(features, actions));
   list.push_back(std::make_unique<PgElla>(features, actions));
+  list.push_back(std::make_unique<LpgFtw>(features, actions));
   list.push_back(std::make_unique<Learner>(features, actions));
   LearnerSettings empirical_bayes;
   empirical_bayes.update = UpdateRule::empirical_bayes;

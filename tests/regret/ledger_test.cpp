@@ -180,7 +180,7 @@ TEST(RegretLedger, Mistakes) {
   std::istringstream damaged("format lifeguard regret 2\n");
   EXPECT_THROW(RegretLedger::load(damaged), InvalidInput);
   // So many parameters that an int cannot count them.
-  std::istringstream large("format lifeguard regret 1\nfeatures 65536\nactions 65536\ntasks 0\n");
+  std::istringstream large("format lifeguard regret 2\nfeatures 65536\nactions 65536\ntasks 0\n");
   test_support::expect_invalid([&] { RegretLedger::load(large); }, "features", "65536", "at most");
 }
 

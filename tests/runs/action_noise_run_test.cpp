@@ -48,7 +48,7 @@ PerAction drone_noise() {
 struct ActionNoiseRun : PlayedRuns {};
 
 TEST_F(ActionNoiseRun, IsPlayedKeptContinuedAndChecked) {
-  for (const char* method : {"learner", "pg-ella", "pg", "shared"}) {
+  for (const char* method : {"learner", "pg-ella", "pg", "shared", "lpg-ftw"}) {
     const auto path = play(drones(method), 3);
     play(drones(method));  // resumed
     const RunView view(path);

@@ -75,7 +75,8 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
   EXPECT_THAT(error_of(mass, {"family.base=3"}),
               testing::StartsWith("--set: family.base = 3: must be one of"));
   EXPECT_THAT(error_of(mass + "[experiment]\nschedule = \"never\"\n"),
-              testing::HasSubstr("must be one of \"in turn\", \"random\", \"first only\""));
+              testing::HasSubstr("must be one of \"in turn\", \"random\", \"first only\", "
+                                 "\"in sequence\""));
   EXPECT_THAT(error_of(mass + "[experiment]\nmethods = [\"pg\", \"pg\"]\n"),
               testing::HasSubstr("must not appear twice"));
   EXPECT_THAT(error_of(mass + "[projection]\np = 5\nq = 2\n"),

@@ -92,8 +92,8 @@ TEST(FuzzCorpus, LearnerStatesAreReadToTheirEnd) {
     }
     EXPECT_EQ(in.peek(), std::istringstream::traits_type::eof()) << input.name << kAnew;
   }
-  EXPECT_EQ(kinds,
-            (std::set<std::string>{"closed loop", "learner", "pg", "pg-ella", "regret", "shared"}));
+  EXPECT_EQ(kinds, (std::set<std::string>{"closed loop", "learner", "lpg-ftw", "pg", "pg-ella",
+                                          "regret", "shared"}));
 }
 
 }  // namespace lifeguard::fuzz_corpus_test

@@ -88,10 +88,15 @@ TEST(RunTables, DifferencesAreToTheBitOrToATolerance) {
 }
 
 TEST(RunTables, TheSchemaIsTheDescription) {
-  EXPECT_EQ(create_sql(table_of<StoredRegret>()),
-            "CREATE TABLE regret (round INTEGER PRIMARY KEY, surrogate REAL, true_cost REAL)");
-  EXPECT_EQ(insert_sql(table_of<StoredRegret>(), false),
-            "INSERT INTO regret (round,surrogate,true_cost) VALUES (?,?,?)");
+  EXPECT_EQ(
+      create_sql(table_of<StoredRegret>()),
+      "CREATE TABLE regret (round INTEGER PRIMARY KEY, surrogate REAL, true_cost REAL, bound REAL, "
+      "bound_prior REAL, bound_rounds REAL, bound_off_leader REAL, bound_changes REAL, "
+      "bound_logarithmic REAL, bound_without_knowledge REAL)");
+  EXPECT_EQ(insert_sql(table_of<StoredPolicy>(), false),
+            "INSERT INTO policies (task,parameters) VALUES (?,?)");
+  EXPECT_EQ(select_sql(table_of<StoredRegret>(), 5, false),
+            "SELECT round,surrogate,true_cost FROM regret ORDER BY round");
   EXPECT_EQ(select_sql(table_of<StoredCheckpoint>(), 4, false),
             "SELECT id,round,state,checksum FROM checkpoint ORDER BY id");
   EXPECT_EQ(select_sql(table_of<StoredCheckpoint>(), 3, true),
@@ -146,6 +151,12 @@ TEST(RunChecksums, EveryColumnCountsAndTimesCountApart) {
   RoundOutcome without = outcome;
   without.evaluation.reset();
   EXPECT_NE(next_checksum(last, without).results, hash.results);
+  // A file of an older schema has the hashes that it always had: of its own columns.
+  outcome.regret = StoredRegret{1, 2.0, 3.0};
+  const StoredChecksum old_hash = next_checksum(last, outcome, 5);
+  outcome.regret->bound = 4.0;
+  EXPECT_EQ(next_checksum(last, outcome, 5).results, old_hash.results);
+  EXPECT_NE(next_checksum(last, outcome).results, old_hash.results);
 }
 
 }  // namespace lifeguard::run_table_test

@@ -19,6 +19,7 @@
 #include "lifeguard/core/random.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/runs/comparison.hpp"
+#include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/policy_header.hpp"
 #include "lifeguard/runs/run_check.hpp"
@@ -92,7 +93,7 @@ TEST_P(RunsOfEveryMethod, StoppedAndResumedEndsWithTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RunsOfEveryMethod,
-                         testing::Values("learner", "pg", "pg-ella", "shared"));
+                         testing::Values("learner", "pg", "pg-ella", "shared", "lpg-ftw"));
 
 /// Calls `work` in a process of its own that is killed after some microseconds; whether it ended by
 /// itself before that.
@@ -342,6 +343,62 @@ TEST_F(RunFiles, EveryRoundIsHeldAgainstTheRegretTheorem) {
   EXPECT_THAT(check.findings, testing::Contains(testing::HasSubstr("round 4: a quantity")));
 }
 
+// docs/theorem.md, for a learner in its setting and for others: every row holds, and what was
+// changed afterwards does not.
+TEST_F(RunFiles, TheRegretIsHeldAgainstItsBound) {
+  const std::vector<std::string> updates = {"leader", "linearised", "alternating",
+                                            "empirical Bayes"};
+  for (const std::string& update : updates) {
+    const ExperimentConfig config = parse_config(
+        fmt::format("[experiment]\nrounds = 20\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
+                    "[family]\nbase = \"mass-spring\"\n[safe_set]\nslack_limit = 100\n"
+                    "[safe_set.lqr_box]\nreach = 0.5\n[learner]\nupdate = \"{}\"\n",
+                    update),
+        "bound.toml");
+    const auto file = path(update + ".run");
+    start_run(config, file);
+    const RunCheck check = check_run(file, /*replay=*/true);
+    EXPECT_THAT(check.findings, testing::IsEmpty()) << update;
+    const std::vector<StoredRegret> regrets = RunReader(file).regrets();
+    EXPECT_EQ(check.bounds, static_cast<long>(regrets.size()));
+    for (const StoredRegret& row : regrets) {
+      EXPECT_LE(row.surrogate, row.bound) << update << ", round " << row.round;
+      EXPECT_LE(row.bound_of_leader(), row.bound_logarithmic * (1 + 1e-6)) << update;
+    }
+    if (update != "leader") continue;
+    const StoredRegret& last = regrets.back();
+    EXPECT_LT(std::abs(last.bound_off_leader), 1e-3 * last.bound);
+    EXPECT_EQ(last.bound_changes, 0);
+    EXPECT_GT(last.surrogate, 0);
+    EXPECT_LT(last.bound, 100 * last.surrogate);
+    EXPECT_GT(last.bound_without_knowledge, 0);
+    const RunSummary summary = summarise(RunReader(file));
+    EXPECT_EQ(summary.regret.back().bound, last.bound);
+    // A regret above its bound, and a bound that its terms do not make, contradict themselves;
+    // terms that were changed with it are not what comes out when it is played again.
+    const auto findings = [&](const std::string& sql, bool replay) {
+      std::filesystem::copy_file(file, path("changed.run"),
+                                 std::filesystem::copy_options::overwrite_existing);
+      {
+        SQLite::Database database(path("changed.run").string(), SQLite::OPEN_READWRITE);
+        database.exec(sql);
+      }
+      return check_run(path("changed.run"),
+                       CheckOptions{.replay = replay, .checksums = Checksums::ignore})
+          .findings;
+    };
+    EXPECT_THAT(findings("UPDATE regret SET surrogate = bound + 1 WHERE round = 20", false),
+                testing::ElementsAre(testing::HasSubstr("round 20: the regret")));
+    EXPECT_THAT(findings("UPDATE regret SET bound = 1.1 * bound WHERE round = 20", false),
+                testing::ElementsAre(testing::HasSubstr("round 20: the bound of the regret")));
+    const std::string both =
+        "UPDATE regret SET bound = bound + 1, bound_rounds = bound_rounds + 1 WHERE round = 20";
+    EXPECT_THAT(findings(both, false), testing::IsEmpty());
+    EXPECT_THAT(findings(both, true),
+                testing::Contains(testing::HasSubstr("table regret, round 20, column bound:")));
+  }
+}
+
 TEST_F(RunFiles, KIsChosenByCrossValidation) {
   const std::string text =
       "[experiment]\nrounds = 12\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
@@ -477,6 +534,99 @@ TEST_F(RunFiles, AComparisonIsTheSameOnAnyNumberOfThreadsWithAndWithoutFiles) {
   EXPECT_EQ(added.runs[1][0].costs, one.runs[1][0].costs);
   ExperimentConfig longer = small_config("learner", 31);
   EXPECT_THROW(compare_methods(longer, {.folder = folder_ / "runs"}), RunFileError);
+}
+
+TEST(Schedules, InSequenceHasOneStayForEachTask) {
+  ExperimentConfig config = small_config("lpg-ftw", 14);
+  config.schedule = Schedule::in_sequence;
+  config.tasks = 4;
+  std::vector<int> visits(4, 0);
+  int last = 0;
+  for (long round = 1; round <= config.rounds; ++round) {
+    const int task = scheduled_task(config, round);
+    EXPECT_GE(task, last);
+    last = task;
+    ++visits.at(static_cast<std::size_t>(task));
+  }
+  EXPECT_THAT(visits, testing::Each(testing::AllOf(testing::Ge(3), testing::Le(4))));
+}
+
+TEST_F(RunFiles, TasksInSequenceAreStoppedResumedAndReplayedToo) {
+  const ExperimentConfig config = parse_config(small_config("lpg-ftw").source_text, "small.toml",
+                                               {"experiment.schedule=in sequence"});
+  start_run(config, path("whole.run"));
+  EXPECT_TRUE(check_run(path("whole.run"), /*replay=*/true).replayed);
+  RunOptions stop_often;
+  stop_often.after_round = [](const auto&, const RoundOutcome& o) {
+    return o.round.round % 7 != 0;
+  };
+  ASSERT_EQ(start_run(config, path("parts.run"), stop_often), RunStatus::stopped);
+  while (resume_run(path("parts.run"), stop_often) == RunStatus::stopped) {
+  }
+  EXPECT_EQ(results_of(path("parts.run")), results_of(path("whole.run")));
+}
+
+TEST(Shards, AreDisjointCompleteEvenAndMixMethods) {
+  for (int methods = 1; methods <= 6; ++methods) {
+    for (const int parts : {1, 2, 3, 4, 5, 8, 16}) {
+      const int runs = methods * 48;
+      std::vector<int> found(static_cast<std::size_t>(runs), 0);
+      int fewest = runs, most = 0;
+      for (int part = 1; part <= parts; ++part) {
+        const Shard shard{part, parts};
+        shard.validate();
+        int count = 0;
+        std::set<int> of_methods;
+        for (int run = 0; run < runs; ++run) {
+          if (!shard.holds(run, methods)) continue;
+          ++found[static_cast<std::size_t>(run)];
+          ++count;
+          of_methods.insert(run % methods);
+        }
+        fewest = std::min(fewest, count);
+        most = std::max(most, count);
+        EXPECT_EQ(of_methods.size(), static_cast<std::size_t>(std::min(methods, count)))
+            << methods << " methods, " << parts << " parts";
+      }
+      EXPECT_THAT(found, testing::Each(1));
+      EXPECT_LE(most - fewest, 1);
+    }
+  }
+  for (const Shard& wrong : {Shard{0, 3}, Shard{4, 3}, Shard{1, 0}}) {
+    EXPECT_THROW(wrong.validate(), InvalidInput);
+  }
+}
+
+TEST_F(RunFiles, APartOfAComparisonIsPlayedApartAndMergedByItsFiles) {
+  ExperimentConfig config = small_config();
+  config.seeds = 2;
+  const Comparison whole = compare_methods(config, {.threads = 2});
+  std::set<std::filesystem::path> files;
+  for (int part = 1; part <= 3; ++part) {
+    const auto folder = folder_ / std::to_string(part);
+    for (const auto& file : play_shard(config, {part, 3}, {.folder = folder})) {
+      EXPECT_TRUE(files.insert(file.filename()).second) << file;
+      std::filesystem::create_directories(folder_ / "all");
+      std::filesystem::rename(file, folder_ / "all" / file.filename());
+    }
+  }
+  EXPECT_EQ(files.size(), 8U);
+  const auto nothing_is_played = [](std::string_view, long done, long total) {
+    EXPECT_EQ(done % 30, 0) << done << " of " << total;
+  };
+  ComparisonOptions options;
+  options.folder = folder_ / "all";
+  options.work.tell = [&](std::string_view what, long done, long total) {
+    if (what == kComparisonRounds) nothing_is_played(what, done, total);
+  };
+  const Comparison merged = compare_methods(config, options);
+  for (std::size_t m = 0; m < whole.methods.size(); ++m) {
+    EXPECT_EQ(whole.methods[m].final_cost.mean, merged.methods[m].final_cost.mean);
+    for (std::size_t s = 0; s < whole.runs[m].size(); ++s) {
+      EXPECT_EQ(whole.runs[m][s].costs, merged.runs[m][s].costs);
+    }
+  }
+  EXPECT_THROW(play_shard(config, {1, 2}, {}), InvalidInput);
 }
 
 TEST(Summary, MeanCostWeighsEachRoundOnce) {

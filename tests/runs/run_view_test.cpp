@@ -218,6 +218,17 @@ TEST_F(OldRuns, UnfinishedOnesAreReadOrRefusedPlainly) {
   }
 }
 
+TEST_F(OldRuns, WithoutABoundOfTheRegretHold) {
+  const RunView view(old_file("schema5.run"));
+  EXPECT_EQ(view.header.schema_version, 5);
+  ASSERT_FALSE(view.regrets.empty());
+  EXPECT_FALSE(view.regrets.back().bounded());
+  const RunCheck check = check_run(old_file("schema5.run"));
+  EXPECT_THAT(check.findings, testing::IsEmpty());
+  EXPECT_TRUE(check.checksums_checked);
+  EXPECT_EQ(check.bounds, 0);
+}
+
 TEST_F(OldRuns, OfTheFirstSchemasHaveNoRegretAndNoLemmas) {
   for (const int version : {1, 2}) {
     const auto file = path(fmt::format("{}.run", version));

@@ -24,7 +24,8 @@ void require_slack_limit(double slack_limit) {
 }
 
 // By how much an inequality that could not be proven is broken: at least a little.
-double unproven(const GainInequality& inequality, const Eigen::VectorXd& parameters) {
+double unproven(const GainInequality& inequality,
+                const Eigen::Ref<const Eigen::VectorXd>& parameters) {
   constexpr double kNotKnown = 1e-12;
   const double excess = inequality.ratio(parameters) - 1;
   return std::isfinite(excess) ? std::max(excess, 0.0) + kNotKnown : kInfinity;
@@ -32,26 +33,27 @@ double unproven(const GainInequality& inequality, const Eigen::VectorXd& paramet
 
 }  // namespace
 
-SafeSet::SafeSet(int parameters)
-    : inequalities_(std::make_shared<const std::vector<GainInequality>>()) {
+SafeSet::SafeSet(int parameters) {
   require(parameters > 0, "parameters", static_cast<double>(parameters), "must be at least 1");
-  coefficients_.resize(0, parameters);
-  magnitudes_.resize(0, parameters);
+  Data data;
+  data.coefficients.resize(0, parameters);
+  data.magnitudes.resize(0, parameters);
+  data_ = std::make_shared<const Data>(std::move(data));
 }
 
 SafeSet::SafeSet(Eigen::MatrixXd coefficients, Eigen::VectorXd limits,
-                 std::vector<std::string> names, double slack_limit)
-    : coefficients_(std::move(coefficients)),
-      magnitudes_(coefficients_.cwiseAbs()),
-      limits_(std::move(limits)),
-      names_(std::move(names)),
-      slack_limit_(slack_limit),
-      inequalities_(std::make_shared<const std::vector<GainInequality>>()) {
-  require(coefficients_.cols() > 0, "parameters", static_cast<double>(coefficients_.cols()),
-          "must be at least 1");
-  require_size("limits", limits_.size(), coefficients_.rows());
-  require_size("names", static_cast<long>(names_.size()), coefficients_.rows());
-  require_slack_limit(slack_limit_);
+                 std::vector<std::string> names, double slack_limit) {
+  Data data;
+  data.coefficients = std::move(coefficients);
+  data.magnitudes = data.coefficients.cwiseAbs();
+  data.limits = std::move(limits);
+  data.names = std::move(names);
+  data.slack_limit = slack_limit;
+  data_ = std::make_shared<const Data>(std::move(data));
+  require(this->parameters() > 0, "parameters", this->parameters(), "must be at least 1");
+  require_size("limits", this->limits().size(), rows());
+  require_size("names", constraints(), rows());
+  require_slack_limit(slack_limit);
   std::set<std::string> seen;
   for (int row = 0; row < rows(); ++row) {
     require(!name(row).empty(), indexed("names", row), "\"\"", "a row must have a name");
@@ -59,65 +61,63 @@ SafeSet::SafeSet(Eigen::MatrixXd coefficients, Eigen::VectorXd limits,
             "names must differ from each other");
     for (int column = 0; column < this->parameters(); ++column) {
       require_finite(fmt::format("coefficients({}, {}) of \"{}\"", row, column, name(row)),
-                     coefficients_(row, column));
+                     this->coefficients()(row, column));
     }
-    require((coefficients_.row(row).array() != 0).any(),
+    require((this->coefficients().row(row).array() != 0).any(),
             fmt::format("coefficients of \"{}\"", name(row)), "0",
             "a row must have a coefficient that is not 0");
-    require_finite(fmt::format("limit of \"{}\"", name(row)), limits_(row));
+    require_finite(fmt::format("limit of \"{}\"", name(row)), this->limits()(row));
   }
 }
 
 SafeSet SafeSet::with_slack_limit(double slack_limit) const {
   require_slack_limit(slack_limit);
-  SafeSet result = *this;
-  result.slack_limit_ = slack_limit;
-  return result;
+  Data data = *data_;
+  data.slack_limit = slack_limit;
+  return SafeSet(std::move(data));
 }
 
 SafeSet SafeSet::with_inequalities(const std::vector<GainInequality>& inequalities) const {
-  SafeSet result = *this;
-  std::vector<GainInequality> all = *inequalities_;
-  std::set<std::string> seen(names_.begin(), names_.end());
+  Data data = *data_;
+  std::set<std::string> seen(names().begin(), names().end());
   for (const GainInequality& inequality : inequalities) {
     require_size(fmt::format("parameters of \"{}\"", inequality.name()), inequality.parameters(),
                  parameters());
     require(seen.insert(inequality.name()).second, "name of an inequality", inequality.name(),
             "names must differ from each other");
-    result.names_.push_back(inequality.name());
-    all.push_back(inequality);
+    data.names.push_back(inequality.name());
+    data.inequalities.push_back(inequality);
   }
-  result.inequalities_ = std::make_shared<const std::vector<GainInequality>>(std::move(all));
-  return result;
+  return SafeSet(std::move(data));
 }
 
 SafeSet SafeSet::with_meaning(std::shared_ptr<const ClosedLoop> closed_loop) const {
   for (const GainInequality& asked : closed_loop->inequalities()) {
     const bool known =
-        std::any_of(inequalities_->begin(), inequalities_->end(),
+        std::any_of(inequalities().begin(), inequalities().end(),
                     [&](const GainInequality& has) { return has.renamed(asked.name()) == asked; });
     require(known, "closed loop", asked.name(), "must be among the inequalities of the set");
   }
-  SafeSet result = *this;
-  result.closed_loops_.push_back(std::move(closed_loop));
-  return result;
+  Data data = *data_;
+  data.closed_loops.push_back(std::move(closed_loop));
+  return SafeSet(std::move(data));
+}
+
+bool SafeSet::operator==(const SafeSet& other) const {
+  if (data_ == other.data_) return true;
+  return rows() == other.rows() && parameters() == other.parameters() &&
+         coefficients() == other.coefficients() && limits() == other.limits() &&
+         names() == other.names() && slack_limit() == other.slack_limit() &&
+         inequalities() == other.inequalities() &&
+         std::equal(closed_loops().begin(), closed_loops().end(), other.closed_loops().begin(),
+                    other.closed_loops().end(),
+                    [](const auto& a, const auto& b) { return a == b || *a == *b; });
 }
 
 SafeSet closed_loop_set(const ClosedLoop& closed_loop) {
   return SafeSet(closed_loop.plant.states() * closed_loop.plant.actions())
       .with_inequalities(closed_loop.inequalities())
       .with_meaning(std::make_shared<const ClosedLoop>(closed_loop));
-}
-
-bool SafeSet::operator==(const SafeSet& other) const {
-  return coefficients_.rows() == other.coefficients_.rows() &&
-         coefficients_.cols() == other.coefficients_.cols() &&
-         coefficients_ == other.coefficients_ && limits_ == other.limits_ &&
-         names_ == other.names_ && slack_limit_ == other.slack_limit_ &&
-         *inequalities_ == *other.inequalities_ &&
-         std::equal(closed_loops_.begin(), closed_loops_.end(), other.closed_loops_.begin(),
-                    other.closed_loops_.end(),
-                    [](const auto& a, const auto& b) { return a == b || *a == *b; });
 }
 
 SafeSet intersect(const std::vector<SafeSet>& parts) {
@@ -157,13 +157,12 @@ SafeSet intersect(const std::vector<SafeSet>& parts) {
   SafeSet set = rows == 0 ? SafeSet(parameters)
                           : SafeSet(std::move(coefficients), std::move(limits), std::move(names));
   if (inequalities.empty()) return set;
-  SafeSet result = set.with_inequalities(inequalities);
+  SafeSet::Data data = *set.with_inequalities(inequalities).data_;
   for (const SafeSet& part : parts) {
-    for (const auto& closed_loop : part.closed_loops()) {
-      result.closed_loops_.push_back(closed_loop);
-    }
+    data.closed_loops.insert(data.closed_loops.end(), part.closed_loops().begin(),
+                             part.closed_loops().end());
   }
-  return result;
+  return SafeSet(std::move(data));
 }
 
 int Margins::worst_row() const {
@@ -183,6 +182,13 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters) {
 
 Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
                 const Eigen::VectorXd& error) {
+  MarginWorkspace workspace;
+  margins(set, parameters, error, workspace);
+  return std::move(workspace.margins);
+}
+
+const Margins& margins(const SafeSet& set, const Eigen::VectorXd& parameters,
+                       const Eigen::VectorXd& error, MarginWorkspace& workspace) {
   require_size("parameters", parameters.size(), set.parameters());
   require_size("error", error.size(), set.parameters());
   // With v = fl(b - fl(aᵀα)), in whatever order the sum is taken (Higham §3.1),
@@ -193,15 +199,17 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
   const int d = set.parameters();
   const double gamma = rounding_gamma(d + 8);
   const double tiny = (4.0 * d + 16.0) * kSmallest;
-  Margins result;
-  const Eigen::VectorXd products = set.coefficients() * parameters;
-  result.rows = set.limits() - products;  // apart, so that b is not one of the summed terms
-  const Eigen::VectorXd magnitude = set.magnitudes() * parameters.cwiseAbs();
-  const Eigen::VectorXd spread = set.magnitudes() * error;
+  Margins& result = workspace.margins;
+  result.rows.resize(set.constraints());
+  workspace.sizes = parameters.cwiseAbs();
+  workspace.products.noalias() = set.coefficients() * parameters;
+  workspace.magnitude.noalias() = set.magnitudes() * workspace.sizes;
+  workspace.spread.noalias() = set.magnitudes() * error;
   double squares = 0;
   for (int row = 0; row < set.rows(); ++row) {
-    const double value = result.rows(row);
-    const double bound = gamma * magnitude(row) + (1 + gamma) * spread(row) +
+    // Apart, so that b is not one of the summed terms.
+    const double value = set.limits()(row) - workspace.products(row);
+    const double bound = gamma * workspace.magnitude(row) + (1 + gamma) * workspace.spread(row) +
                          2 * kUnitRoundoff * std::abs(value) + tiny;
     const double lower = below(value - bound);
     // Not finite: something overflowed and nothing is known.
@@ -219,7 +227,6 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
   }
   if (!set.inequalities().empty()) {
     const double distance = error.norm() * (1 + rounding_gamma(d + 4));
-    result.rows.conservativeResize(set.constraints());
     for (int row = set.rows(); row < set.constraints(); ++row) {
       const GainInequality& inequality = set.inequalities()[row - set.rows()];
       const double lower = below(1 - inequality.proven_ratio(parameters, distance));

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lifeguard/core/numbers.hpp"
@@ -84,7 +85,8 @@ class GainInequality {
 ///   { α ∈ R^d : A α ≤ b, ‖b - A α‖₂ ≤ c_max, and every matrix inequality holds }.
 /// The rows of A and then the inequalities are the constraints of the set. Each has a name ("roll
 /// gain upper limit") that messages, certificates and plots repeat. c_max = infinity means no bound
-/// on the slack. A value, cheap to copy: change a set by making another one.
+/// on the slack. A value: change a set by making another one. Copies share what they say, so that a
+/// million tasks with the same limits hold one set.
 class SafeSet {
  public:
   /// All of R^d: no rows, no slack limit.
@@ -95,25 +97,25 @@ class SafeSet {
           double slack_limit = kInfinity);
 
   /// d, how many rows there are, and how many constraints: rows and inequalities.
-  int parameters() const { return static_cast<int>(coefficients_.cols()); }
-  int rows() const { return static_cast<int>(coefficients_.rows()); }
-  int constraints() const { return static_cast<int>(names_.size()); }
+  int parameters() const { return static_cast<int>(data_->coefficients.cols()); }
+  int rows() const { return static_cast<int>(data_->coefficients.rows()); }
+  int constraints() const { return static_cast<int>(data_->names.size()); }
   /// Whether anything is asked for.
   bool constrained() const { return constraints() > 0; }
-  const Eigen::MatrixXd& coefficients() const { return coefficients_; }  // A
+  const Eigen::MatrixXd& coefficients() const { return data_->coefficients; }  // A
   /// |A|, entry by entry, for rounding bounds.
-  const Eigen::MatrixXd& magnitudes() const { return magnitudes_; }
+  const Eigen::MatrixXd& magnitudes() const { return data_->magnitudes; }
   /// b, the constraints' names (of the rows first) and c_max.
-  const Eigen::VectorXd& limits() const { return limits_; }  // b
-  const std::vector<std::string>& names() const { return names_; }
-  const std::string& name(int row) const { return names_[static_cast<std::size_t>(row)]; }
-  const std::vector<GainInequality>& inequalities() const { return *inequalities_; }
+  const Eigen::VectorXd& limits() const { return data_->limits; }  // b
+  const std::vector<std::string>& names() const { return data_->names; }
+  const std::string& name(int row) const { return names()[static_cast<std::size_t>(row)]; }
+  const std::vector<GainInequality>& inequalities() const { return data_->inequalities; }
   /// What inequalities mean for the machine, where they come from a closed loop.
   const std::vector<std::shared_ptr<const ClosedLoop>>& closed_loops() const {
-    return closed_loops_;
+    return data_->closed_loops;
   }
-  double slack_limit() const { return slack_limit_; }  // c_max
-  bool has_slack_limit() const { return slack_limit_ < kInfinity; }
+  double slack_limit() const { return data_->slack_limit; }  // c_max
+  bool has_slack_limit() const { return slack_limit() < kInfinity; }
 
   /// The same rows with another c_max.
   SafeSet with_slack_limit(double slack_limit) const;
@@ -124,19 +126,26 @@ class SafeSet {
   /// inequalities of the closed loop, under whatever names.
   SafeSet with_meaning(std::shared_ptr<const ClosedLoop> closed_loop) const;
 
+  /// Whether there are other copies of it.
+  bool is_shared() const { return data_.use_count() > 1; }
+
   bool operator==(const SafeSet& other) const;
 
  private:
   friend SafeSet intersect(const std::vector<SafeSet>& parts);
 
-  Eigen::MatrixXd coefficients_;
-  Eigen::MatrixXd magnitudes_;
-  Eigen::VectorXd limits_;
-  std::vector<std::string> names_;
-  double slack_limit_ = kInfinity;
-  // Shared by all copies, and never changed.
-  std::shared_ptr<const std::vector<GainInequality>> inequalities_;
-  std::vector<std::shared_ptr<const ClosedLoop>> closed_loops_;
+  struct Data {
+    Eigen::MatrixXd coefficients;
+    Eigen::MatrixXd magnitudes;
+    Eigen::VectorXd limits;
+    std::vector<std::string> names;
+    double slack_limit = kInfinity;
+    std::vector<GainInequality> inequalities;
+    std::vector<std::shared_ptr<const ClosedLoop>> closed_loops;
+  };
+  explicit SafeSet(Data data) : data_(std::make_shared<const Data>(std::move(data))) {}
+
+  std::shared_ptr<const Data> data_;  // shared by all copies, and never changed
 };
 
 /// The gains that keep a machine in its guaranteed region.
@@ -166,6 +175,15 @@ struct Margins {
 Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters);
 Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
                 const Eigen::VectorXd& error);
+
+/// The same without allocating, once the workspace has seen the largest size. The answer lives in
+/// it.
+struct MarginWorkspace {
+  Margins margins;
+  Eigen::VectorXd sizes, products, magnitude, spread;
+};
+const Margins& margins(const SafeSet& set, const Eigen::VectorXd& parameters,
+                       const Eigen::VectorXd& error, MarginWorkspace& workspace);
 
 /// Whether α obeys every row and the slack limit, in plain arithmetic.
 bool obeys(const SafeSet& set, const Eigen::Ref<const Eigen::VectorXd>& parameters);

@@ -1,0 +1,125 @@
+"""Bodies of MuJoCo are systems like any other, and what their equations say."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lifeguard as lg
+
+mujoco = pytest.importorskip("mujoco")
+pytest.importorskip("gymnasium")
+
+import lifeguard.mujoco as bodies  # noqa: E402
+
+
+def played_plainly(body, actions, start):
+    """Observations, rewards and the step it fell in, by MuJoCo's own loop and Gymnasium's words on rewards."""
+    model = body.model
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = start[: model.nq], start[model.nq : model.nq + model.nv]
+    seen, rewards = [], []
+    speed = 0.0
+    for m, action in enumerate(actions):
+        limit = 10 if isinstance(body, (bodies.Hopper, bodies.Walker2d)) else np.inf
+        seen.append(np.concatenate([data.qpos[1:], np.clip(data.qvel, -limit, limit)]))
+        u = np.clip(action, -1, 1)
+        alive = 0 if isinstance(body, bodies.HalfCheetah) else 1
+        price = 0.1 if isinstance(body, bodies.HalfCheetah) else 1e-3
+        rewards.append(speed + alive - price * np.sum(u * u))
+        before = data.qpos[0]
+        data.ctrl[:] = u
+        data.qacc_warmstart[:] = 0
+        for _ in range(body.frame_skip):
+            mujoco.mj_step(model, data)
+        speed = (data.qpos[0] - before) / (model.opt.timestep * body.frame_skip)
+        height, pitch = data.qpos[1], data.qpos[2]
+        if isinstance(body, bodies.Hopper) and not (height > 0.7 and abs(pitch) < 0.2):
+            return np.array(seen), np.array(rewards), m + 1
+        if isinstance(body, bodies.Walker2d) and not (0.8 < height < 2 and abs(pitch) < 1):
+            return np.array(seen), np.array(rewards), m + 1
+    return np.array(seen), np.array(rewards), len(actions)
+
+
+@pytest.mark.parametrize(("kind", "inputs", "actions"), [("HalfCheetah", 18, 6), ("Hopper", 12, 3), ("Walker2d", 18, 6)])
+def test_rollouts_are_mujocos(kind, inputs, actions):
+    body = getattr(bodies, kind)(gravity_share=0.7, torso_share=1.2)
+    task = body.task("one")
+    assert (task.inputs, task.actions) == (inputs, actions)
+    generator = np.random.default_rng(1)
+    policy = lg.Policy(0.1 * generator.normal(size=(actions, inputs)), 0.3)
+    batch = lg.rollout(task, policy, trajectories=3, steps=60, seed=5)
+    for i in range(3):
+        start = lg.state_paths(task, policy, trajectories=3, steps=60, seed=5)[i][0]
+        seen, rewards, lived = played_plainly(body, batch.actions[i, : batch.lengths[i]], start)
+        assert lived == batch.lengths[i]
+        expected = np.concatenate([(seen - body.means) / body.scales, np.ones((lived, 1))], axis=1)
+        np.testing.assert_array_equal(batch.features[i, :lived], expected)
+        np.testing.assert_allclose(body.reward(batch.costs[i, :lived]), rewards, rtol=0, atol=1e-12)
+        assert np.all(batch.costs[i, lived:] == body.reward_ceiling)
+    if kind == "HalfCheetah":
+        assert batch.failed == 0
+    else:
+        assert batch.failed > 0
+    # A pure function of task, policy, seed and range, whatever was played before.
+    assert batch == lg.rollout(task, policy, trajectories=3, steps=60, seed=5, threads=2)
+    later = lg.rollout(task, policy, trajectories=1, steps=60, seed=5, first_index=2)
+    np.testing.assert_array_equal(later.features[0], batch.features[2])
+
+
+def test_parameters_change_the_model():
+    plain, changed = bodies.Walker2d().model, bodies.Walker2d(gravity_share=0.5, foot_share=1.5).model
+    np.testing.assert_allclose(changed.opt.gravity, [0, 0, -9.81 / 2])
+    for name in ("foot_geom", "foot_left_geom"):
+        np.testing.assert_allclose(changed.geom(name).size, 1.5 * plain.geom(name).size)
+        assert changed.body(name.removesuffix("_geom")).mass > plain.body(name.removesuffix("_geom")).mass
+    np.testing.assert_allclose(changed.geom("leg_geom").size, plain.geom("leg_geom").size)
+    np.testing.assert_allclose(bodies.HalfCheetah(shin_share=0.5).model.geom("fshin").size[0], 0.023)
+    task = bodies.Hopper().task("one")
+    with pytest.raises(lg.InvalidInput, match="leg_share"):
+        task.with_parameters(leg_share=2.0)
+    with pytest.raises(lg.InvalidInput, match="wing_share"):
+        bodies.Hopper(wing_share=1.0)
+
+
+def test_normalisation_is_folded_into_gains_exactly():
+    body = bodies.Walker2d()
+    generator = np.random.default_rng(3)
+    gains = generator.normal(size=(6, 18))
+    x = generator.normal(size=(20, 19))
+    raw = np.concatenate([body.observations(x), np.ones((20, 1))], axis=1)
+    np.testing.assert_allclose(raw @ body.raw_gains(gains).T, body.features(x) @ gains.T, atol=1e-12)
+    np.testing.assert_array_equal(body.raw_gains(lg.Policy(gains, 0.1)), body.raw_gains(gains))
+
+
+def test_families_learn_into_run_files_that_replay(tmp_path):
+    assert set(bodies.register()) <= set(lg.systems())
+    assert len(bodies.register()) == 6
+    box = [1.0] * 36
+    experiment = lg.parse(
+        f"""
+        [experiment]
+        name = "hoppers"
+        rounds = 4
+        tasks = 2
+        trajectories = 4
+        steps = 40
+        start_lqr_share = 0
+        [evaluation]
+        start_states = 2
+        regret = false
+        [family]
+        base = "hopper-sizes"
+        [safe_set.gain_box]
+        lower = {[-b for b in box]}
+        upper = {box}
+        """
+    )
+    run = lg.run(experiment, tmp_path / "hoppers.run")
+    assert run.finished
+    first, second = (task.system.parameters for task in run.tasks)
+    assert first != second and first["gravity_share"] == 1 and 0.5 <= first["torso_share"] <= 1.5
+    assert run.check(replay=True)["findings"] == []
+    assert "hoppers" in run.report().html
+    task = run.tasks[0]
+    assert pickle.loads(pickle.dumps(task)) == task
