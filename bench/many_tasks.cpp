@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
     };
     std::uint32_t round = 0;
     for (int t = 0; t < tasks; ++t) play(round++, t);
-    while (round < 2000) play(round++, static_cast<int>(round) % tasks);
+    for (; round < 2000; ++round) play(round, static_cast<int>(round) % tasks);
     std::vector<double> times;
     const CounterRandom order(3, RandomStream::user, 0);
     for (int i = 0; i < rounds; ++i) {
