@@ -15,6 +15,7 @@ struct ActionRange {
   bool limited() const { return low.size() > 0; }
   /// Throws InvalidInput unless both are empty or have a number for each action, low below high.
   void require_fits(int actions) const;
+  /// Of equal sizes and numbers.
   bool operator==(const ActionRange& other) const {
     return low.size() == other.low.size() && low == other.low && high.size() == other.high.size() &&
            high == other.high;

@@ -11,6 +11,7 @@ struct PolicyPrior {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
 
+  /// Of equal sizes and numbers.
   bool operator==(const PolicyPrior& other) const {
     const auto same = [](const auto& a, const auto& b) {
       return a.rows() == b.rows() && a.cols() == b.cols() && a == b;

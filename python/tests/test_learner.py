@@ -188,9 +188,9 @@ def test_action_limits_are_told_and_kept(cart, tmp_path):
         return (tmp_path / "state").read_text()
 
     learner.add_task("a", sigma=0.3, anchor=0.6 * cart.lqr_gains(), action_low=[-10.0], action_high=[10.0])
-    assert "action_high 1 1 10" in saved()
+    assert "action_high 10\n" in saved()
     learner.set_action_range("a", [-5.0], [5.0])
-    assert "action_high 1 1 5" in saved()
+    assert "action_high 5\n" in saved()
     learner.set_action_range("a")
     assert "action_high" not in saved()
     with pytest.raises(lg.InvalidInput):

@@ -176,12 +176,12 @@ Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters);
 Margins margins(const SafeSet& set, const Eigen::VectorXd& parameters,
                 const Eigen::VectorXd& error);
 
-/// The same without allocating, once the workspace has seen the largest size. The answer lives in
-/// it.
+/// Memory of margins(), which with it allocates nothing once it has seen the largest size.
 struct MarginWorkspace {
   Margins margins;
   Eigen::VectorXd sizes, products, magnitude, spread;
 };
+/// As above; the answer lives in the workspace.
 const Margins& margins(const SafeSet& set, const Eigen::VectorXd& parameters,
                        const Eigen::VectorXd& error, MarginWorkspace& workspace);
 
