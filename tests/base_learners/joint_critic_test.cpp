@@ -177,7 +177,7 @@ TEST(JointCritic, SignalOfEightTrajectories) {
     for (int round = 0; round < kRounds; ++round) {
       RolloutSettings rollouts;
       rollouts.trajectories = 8;
-      rollouts.seed = static_cast<std::uint64_t>(100 + round);
+      rollouts.seed = 100 + static_cast<std::uint64_t>(round);
       const Trajectories batch = rollout(task, policy, rollouts);
       JointCritic critic;
       ASSERT_TRUE(critic.fit(batch, policy, range));

@@ -70,7 +70,7 @@ Claim find_claim(const std::vector<FigureResult>& results, const std::string& pa
   return {};
 }
 
-Verdict verdict_on_speed(std::vector<double> ours, std::vector<double> ella) {
+Verdict verdict_on_speed(const std::vector<double>& ours, const std::vector<double>& ella) {
   FigureResult figure = figure_of("cart-pole", kPerformance);
   figure.comparison.methods[1].rounds_to_90_percent = over_seeds(ours);
   figure.comparison.methods[4].rounds_to_90_percent = over_seeds(about(100));
