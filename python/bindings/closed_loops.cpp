@@ -52,9 +52,8 @@ UncertainPlant plant_with(const Corners& corners, const Eigen::VectorXd& state_l
   for (Eigen::Index a = 0; a < action_limits.size(); ++a) {
     plant.action_limit_names.push_back(fmt::format("action {}", a + 1));
   }
-  plant = plant.with_sizes();
   plant.validate();
-  return plant;
+  return plant.with_sizes();
 }
 
 InclusionSettings inclusion_settings(const Task& task, const std::string& statement,

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +56,15 @@ class SharedHandle {
   std::string method_;
 };
 
+/// As visit_method(), but it says which methods there are.
+template <class Visitor>
+void with_method(Methods& methods, const std::string& name, const Visitor& visitor) {
+  const std::vector<std::string_view> names = method_names();
+  require(std::find(names.begin(), names.end(), name) != names.end(), "method", name,
+          fmt::format("must be one of {}", fmt::join(names, ", ")));
+  visit_method(methods, name, visitor);
+}
+
 /// The table of a method's own settings.
 std::string table_of_method(std::string method) {
   for (char& c : method) c = c == '-' ? '_' : c;
@@ -61,9 +73,13 @@ std::string table_of_method(std::string method) {
 
 SharedHandle made(int features, int actions, const std::string& method,
                   const nb::kwargs& keywords) {
+  require(features >= 1, "features", features, "must be at least 1");
+  require(actions >= 1, "actions", actions, "must be at least 1");
+  require(features <= std::numeric_limits<int>::max() / actions, "features", features,
+          "must be fewer: there is a parameter for each action");
   Methods methods;
   std::unique_ptr<PolicyLearner> learner;
-  visit_method(methods, method, [&](auto& settings) {
+  with_method(methods, method, [&](auto& settings) {
     KeywordReader reader(nb::borrow<nb::dict>(keywords), table_of_method(method));
     settings.round.visit_base_learner(reader);
     settings.visit(reader);
@@ -77,7 +93,7 @@ SharedHandle made(int features, int actions, const std::string& method,
 std::string settings_text(const std::string& method) {
   Methods methods;
   std::string text;
-  visit_method(methods, method, [&](auto& settings) {
+  with_method(methods, method, [&](auto& settings) {
     SettingsToDict description;
     settings.visit(description);
     settings.round.visit_base_learner(description);
@@ -89,7 +105,7 @@ std::string settings_text(const std::string& method) {
 nb::dict default_settings_of(const std::string& method) {
   Methods methods;
   nb::dict tables;
-  visit_method(methods, method, [&](auto& settings) {
+  with_method(methods, method, [&](auto& settings) {
     SettingsToDict description;
     settings.visit(description);
     settings.round.visit_base_learner(description);

@@ -48,6 +48,9 @@ nb::object mean_action(const GaussianPolicy& policy, const Numbers1& features) {
 /// Adds noise from a NumPy generator, clipped as the simulators clip it.
 nb::object with_noise(const GaussianPolicy& policy, const nb::object& mean,
                       const nb::object& generator, double noise_limit) {
+  if (!nb::hasattr(generator, "standard_normal")) {
+    throw nb::type_error("generator must be a numpy.random.Generator: numpy.random.default_rng(seed)");
+  }
   const nb::object noise = generator.attr("standard_normal")(mean.attr("shape"));
   if (std::isinf(noise_limit)) return mean + noise * nb::cast(sigma_of(policy));
   const nb::object scaled = noise * nb::cast(clipped_scale(sigma_of(policy), noise_limit));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/common.hpp"
+#include "bindings/seed.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 
@@ -35,12 +36,12 @@ nb::dict regret_to_dict(const RegretLedger& ledger) {
   return given;
 }
 
-TrueCostSettings cost_settings(int start_states, int steps, std::uint64_t seed, bool exploration,
+TrueCostSettings cost_settings(int start_states, int steps, const Seed& seed, bool exploration,
                                const Features& features) {
   TrueCostSettings settings;
   settings.start_states = start_states;
   settings.steps = steps;
-  settings.seed = seed;
+  settings.seed = seed.value();
   settings.exploration = exploration;
   settings.features = features;
   settings.validate();
@@ -74,7 +75,7 @@ void bind_regret(nb::module_& module) {
   module.def(
       "true_cost",
       [](const Task& task, const Eigen::VectorXd& alpha, int start_states, int steps,
-         std::uint64_t seed, bool exploration, const Features& features) {
+         const Seed& seed, bool exploration, const Features& features) {
         const auto settings = cost_settings(start_states, steps, seed, exploration, features);
         const nb::gil_scoped_release release;
         return true_cost(task, alpha, settings);
@@ -85,11 +86,11 @@ void bind_regret(nb::module_& module) {
   module.def(
       "best_known_policy",
       [](const Task& task, const SafeSet& set, const std::vector<Eigen::VectorXd>& candidates,
-         int trials, int start_states, int steps, std::uint64_t seed, const Features& features) {
+         int trials, int start_states, int steps, const Seed& seed, const Features& features) {
         BestPolicySettings settings;
         settings.cost = cost_settings(start_states, steps, seed, false, features);
         settings.trials = trials;
-        settings.seed = seed;
+        settings.seed = seed.value();
         BestPolicy best;
         {
           const nb::gil_scoped_release release;

@@ -4,19 +4,20 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/seed.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 
 namespace lifeguard::python {
 namespace {
 
-RolloutSettings settings_of(int trajectories, int steps, std::uint64_t seed,
-                            std::uint64_t first_index, const Features& features, int threads) {
+RolloutSettings settings_of(int trajectories, int steps, const Seed& seed, const Seed& first_index,
+                            const Features& features, int threads) {
   RolloutSettings settings;
   settings.trajectories = trajectories;
   settings.steps = steps;
-  settings.seed = seed;
-  settings.first_index = first_index;
+  settings.seed = seed.value();
+  settings.first_index = first_index.value("first_index");
   settings.features = features;
   settings.threads = threads;
   settings.validate();
@@ -25,7 +26,7 @@ RolloutSettings settings_of(int trajectories, int steps, std::uint64_t seed,
 
 /// Into `out`, if there is one. It keeps its memory, since arrays may be views of it.
 nb::object rolled_out(const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
-                      std::uint64_t seed, std::uint64_t first_index, const Features& features,
+                      const Seed& seed, const Seed& first_index, const Features& features,
                       int threads, const nb::object& out) {
   const RolloutSettings settings =
       settings_of(trajectories, steps, seed, first_index, features, threads);
@@ -48,7 +49,7 @@ nb::object rolled_out(const Task& task, const GaussianPolicy& policy, int trajec
 }
 
 nb::dict evaluated(const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
-                   std::uint64_t seed, std::uint64_t first_index, const Features& features,
+                   const Seed& seed, const Seed& first_index, const Features& features,
                    int threads) {
   const RolloutSettings settings =
       settings_of(trajectories, steps, seed, first_index, features, threads);
@@ -81,8 +82,8 @@ void bind_rollouts(nb::module_& module) {
   module.def(
       "state_paths",
       [](const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
-         std::uint64_t seed, const Features& features) {
-        const RolloutSettings settings = settings_of(trajectories, steps, seed, 0, features, 1);
+         const Seed& seed, const Features& features) {
+        const RolloutSettings settings = settings_of(trajectories, steps, seed, Seed(), features, 1);
         std::vector<Eigen::MatrixXd> paths;
         {
           const nb::gil_scoped_release release;

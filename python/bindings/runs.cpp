@@ -13,8 +13,10 @@
 
 #include "bindings/common.hpp"
 #include "bindings/interrupt.hpp"
+#include "bindings/seed.hpp"
 #include "cli/page.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/report/chart_json.hpp"
 #include "lifeguard/report/chart_svg.hpp"
 #include "lifeguard/report/report_data.hpp"
 #include "lifeguard/runs/comparison.hpp"
@@ -213,8 +215,37 @@ std::string compared(const ExperimentConfig& config, const Path& folder, int thr
       [&] { return comparison_to_json(config, compare_methods(config, options)).dump(); });
 }
 
-/// (experiment, name, method, task, title, SVG) of each figure.
-using Figure = std::tuple<std::string, std::string, std::string, int, std::string, std::string>;
+/// A chart as the page gets it, but that everything is where it is drawn if nobody chooses other
+/// axes: lines with their points, the region as a polygon, boxes with their sides.
+std::string drawn_chart(const Chart& chart) {
+  nlohmann::ordered_json json = charts_to_json({chart}).front();
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) {
+    const ChartLine& line = chart.lines[i];
+    json["lines"][i]["points"] = points_of(chart, line);
+    if (!line.half) continue;
+    for (const auto& row : chart.tables[line.table].values) {
+      json["lines"][i]["halves"].push_back(row[*line.half]);
+    }
+  }
+  json.erase("tables");
+  if (chart.plane) {
+    const ChartPlane& plane = *chart.plane;
+    if (chart.region) {
+      json["region"] = {
+          {"legend", chart.region->legend},
+          {"colour", palette_entry(chart.region->colour).name},
+          {"polygon", cross_section(*chart.region, plane.across, plane.up, plane.view)}};
+    }
+    for (std::size_t i = 0; i < chart.boxes.size(); ++i) {
+      json["boxes"][i]["sides"] = sides_of(chart.boxes[i], plane.across, plane.up, plane.view);
+    }
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// (experiment, name, method, task, title, SVG, chart as JSON) of each figure.
+using Figure =
+    std::tuple<std::string, std::string, std::string, int, std::string, std::string, std::string>;
 
 std::vector<Figure> figures(const Paths& runs, std::optional<int> task) {
   const nb::gil_scoped_release release;
@@ -225,7 +256,7 @@ std::vector<Figure> figures(const Paths& runs, std::optional<int> task) {
       const int shown = task ? *task : worst == experiment.worst_tasks.end() ? 0 : worst->second;
       if (chart.task >= 0 && chart.task != shown) continue;
       result.emplace_back(experiment.name, chart.name, chart.run, chart.task, chart.title,
-                          to_svg(chart, chart.scales.front()));
+                          to_svg(chart, chart.scales.front()), drawn_chart(chart));
     }
   }
   return result;
@@ -287,8 +318,13 @@ void bind_runs(nb::module_& module) {
         return page_with(report_data(runs));
       },
       "runs"_a, "The report of some runs as one HTML page that needs no network.");
-  module.def("figures", &figures, "runs"_a, "task"_a = nb::none(),
-             "The figures of some runs as (experiment, name, method, task, title, SVG).");
+  module.def(
+      "figures", &figures, "runs"_a, "task"_a = nb::none(),
+      "The figures of some runs as (experiment, name, method, task, title, SVG, chart), the last "
+      "one as JSON, as the page draws it.");
+  module.def(
+      "palette_json", [] { return palette_to_json().dump(); },
+      "The colours of charts as JSON: {name: {light, dark}}.");
   module.def(
       "export_policy_json",
       [](const Path& run, const std::string& task) {
@@ -336,12 +372,12 @@ void bind_runs(nb::module_& module) {
   module.def(
       "record",
       [](const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
-         std::uint64_t seed, const Features& features, const std::string& machine,
+         const Seed& seed, const Features& features, const std::string& machine,
          const std::string& fingerprint, const std::string& format) {
         RolloutSettings settings;
         settings.trajectories = trajectories;
         settings.steps = steps;
-        settings.seed = seed;
+        settings.seed = seed.value();
         settings.features = features;
         const RecordingFormat written = format_of(format);
         const nb::gil_scoped_release release;

@@ -146,6 +146,8 @@ void bind_systems(nb::module_& module) {
       .def(
           "__init__",
           [](System* self, nb::object own, const nb::kwargs& parameters) {
+            require(nb::hasattr(own, "step"), "system", nb::cast<std::string>(nb::repr(own)),
+                    "must be a name, or an object with states, actions, step() and cost()");
             new (self) System(with_parameters(
                 System(std::make_shared<const PythonSystem>(std::move(own))), parameters));
           },

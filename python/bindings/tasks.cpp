@@ -11,6 +11,7 @@
 #include "bindings/common.hpp"
 #include "bindings/ranges.hpp"
 #include "bindings/saved_system.hpp"
+#include "bindings/seed.hpp"
 #include "bindings/sigma.hpp"
 #include "bindings/task_keywords.hpp"
 #include "lifeguard/core/check.hpp"
@@ -196,8 +197,18 @@ void bind_tasks(nb::module_& module) {
                    })
       .def_prop_ro("settings",
                    [](const Family& family) { return task_settings_to_dict(family.settings); })
-      .def("draw", &Family::draw, "seed"_a, "index"_a = 0, doc("Family::draw"))
-      .def("draw_many", &Family::draw_many, "seed"_a, "count"_a)
+      .def(
+          "draw",
+          [](const Family& self, const Seed& seed, const Seed& index) {
+            return self.draw(seed.value(), index.value("index"));
+          },
+          "seed"_a, "index"_a = 0, doc("Family::draw"))
+      .def(
+          "draw_many",
+          [](const Family& self, const Seed& seed, int count) {
+            return self.draw_many(seed.value(), count);
+          },
+          "seed"_a, "count"_a)
       .def("__getstate__",
            [](const Family& family) {
              Ranges ranges;

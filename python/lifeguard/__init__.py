@@ -16,6 +16,7 @@ first asked for.
 """
 
 import json as _json
+import math as _math
 from os import PathLike as _PathLike
 
 from . import errors
@@ -78,16 +79,37 @@ from .runs import Run, open_run, report
 
 def load(path: "str | _PathLike", overrides=(), **values) -> Experiment:
     """The experiment of a TOML file. Overrides are "key=value", or learner__k=4 for learner.k."""
-    return Experiment.load(path, _overrides(overrides, values))
+    return _experiment(Experiment.load, path, _overrides(overrides, values))
 
 
 def parse(toml: str, overrides=(), **values) -> Experiment:
     """The experiment of a TOML text; see load()."""
-    return Experiment.parse(toml, "text", _overrides(overrides, values))
+    return _experiment(Experiment.parse, toml, "text", _overrides(overrides, values))
 
 
 def _overrides(given, values):
-    return list(given) + [f"{key.replace('__', '.')}={_json.dumps(value)}" for key, value in values.items()]
+    given = [given] if isinstance(given, str) else list(given)
+    return given + [f"{key.replace('__', '.')}={_json.dumps(_plain(value))}" for key, value in values.items()]
+
+
+def _experiment(read, *arguments):
+    try:
+        return read(*arguments)
+    except InvalidInput as error:  # overrides are the options of a command only there
+        raise InvalidInput(error.field.removeprefix("--set: ").replace("--set", "overrides"), error.value, error.rule) from None
+
+
+def _plain(value, finite=""):
+    """As JSON can have it; NumPy's arrays and numbers as lists and numbers. `finite` names what must be so."""
+    if isinstance(value, dict):
+        return {key: _plain(entry, finite and f"{finite}.{key}".removeprefix("problem.")) for key, entry in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry, finite and f"{finite}[{place}]") for place, entry in enumerate(value)]
+    if finite and isinstance(value, float) and not _math.isfinite(value):
+        raise InvalidInput(finite, str(value), "must be finite")
+    return value
 
 
 def run(experiment: Experiment, path: "str | _PathLike", on_round=None) -> Run:
@@ -120,16 +142,7 @@ def project(problem: dict, *, mode="exact", max_alternations=1000, objective_tol
     """
     import numpy as np
 
-    def plain(value):
-        if isinstance(value, dict):
-            return {key: plain(entry) for key, entry in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [plain(entry) for entry in value]
-        if isinstance(value, (np.ndarray, np.generic)):
-            return value.tolist()
-        return value
-
-    text = _json.dumps(plain(problem))
+    text = _json.dumps(_plain(problem, "problem"))
     solution = _json.loads(_project_json(text, mode, max_alternations, objective_tolerance, seconds))
     solution["L"] = np.array(solution["L"])
     for task in solution["tasks"]:

@@ -18,13 +18,16 @@ from __future__ import annotations
 
 import math
 
-import gymnasium
+try:
+    import gymnasium
+except ImportError as error:
+    raise ImportError("environments need Gymnasium: pip install lifeguard[gymnasium]") from error
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ._core import BatchEnvironment, System, Task, Trajectories
+from ._core import BatchEnvironment, Policy, System, Task, Trajectories
 from .errors import InvalidInput
 
 SYSTEMS = {
@@ -76,13 +79,17 @@ def collect(
     has finished if it had all steps, and else was cut short: its last observation is kept, to value it
     from there.
     """
+    if not isinstance(envs, (gymnasium.Env, VectorEnv)):
+        raise InvalidInput("envs", repr(envs), "must be a gymnasium.Env or a vector environment, as gymnasium.make makes them")
+    if not isinstance(policy, Policy):
+        raise InvalidInput("policy", repr(policy), "must be a lifeguard.Policy")
     source = _VectorSource(envs, autoreset_mode) if isinstance(envs, VectorEnv) else _SingleSource(envs)
-    if episodes < 1:
-        raise InvalidInput("episodes", str(episodes), "must be at least 1")
+    _at_least_one("episodes", episodes)
     if steps is None:
         steps = source.limit()
         if steps is None:
             raise InvalidInput("steps", "None", "must be given where the environment has no limit of its own")
+    _at_least_one("steps", steps)
     seen = features or _flattening(source.observation_space)
     act = action or _limited(source.action_space)
     paid = cost or np.negative
@@ -108,6 +115,8 @@ def collect(
         commanded = policy.sample(now, generator, noise_limit)
         step = source.step(act(commanded))
         price = np.asarray(paid(step.rewards), dtype=float)
+        if price.shape != (count,):
+            raise InvalidInput("cost", f"of shape {price.shape}", f"must give a number for each of {count} rewards")
         after = None
         fresh = step.fresh
         for i in np.flatnonzero(episode >= 0):
@@ -132,7 +141,8 @@ def collect(
                 source.abandon(i)
         observations = step.observations
         if done < episodes:
-            again, observations = source.restart(observations)
+            idle = not (fresh.any() or (episode >= 0).any())
+            again, observations = source.restart(observations, idle)
             fresh = fresh | again
     return Trajectories.from_arrays(phi, played, costs, lengths, ends, failure_cost, finals)
 
@@ -177,7 +187,7 @@ class _SingleSource:
     def abandon(self, _):
         self._over = True
 
-    def restart(self, observations):
+    def restart(self, observations, _):
         if not self._over:
             return np.zeros(1, dtype=bool), observations
         self._over = False
@@ -195,9 +205,8 @@ class _VectorSource:
         mode = mode if mode is not None else envs.metadata.get("autoreset_mode")
         if mode is None:
             raise InvalidInput("autoreset_mode", "None", "must be given for an environment that does not say it")
-        self.mode = mode if isinstance(mode, AutoresetMode) else AutoresetMode(mode)
+        self.mode = _autoreset_mode(mode)
         self._over = np.zeros(self.count, dtype=bool)
-        self._abandoned = np.zeros(self.count, dtype=bool)
 
     def limit(self):
         return _limit_of(self.envs)
@@ -230,11 +239,26 @@ class _VectorSource:
         if self.mode is AutoresetMode.DISABLED:
             self._over[i] = True
 
-    def restart(self, observations):
+    def restart(self, observations, idle):
+        if idle and not self._over.any():  # nobody looks at any: they may go on for ever
+            return np.ones(self.count, dtype=bool), self.envs.reset()[0]
         if self.mode is not AutoresetMode.DISABLED or not self._over.any():
             return np.zeros(self.count, dtype=bool), observations
         mask, self._over = self._over, np.zeros(self.count, dtype=bool)
         return mask, self.envs.reset(options={"reset_mask": mask})[0]
+
+
+def _at_least_one(name, value):
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInput(name, repr(value), "must be an integer, at least 1")
+
+
+def _autoreset_mode(mode):
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        known = ", ".join(repr(known.value) for known in AutoresetMode)
+        raise InvalidInput("autoreset_mode", repr(mode), f"must be one of {known}") from None
 
 
 def _limit_of(env):
@@ -315,7 +339,11 @@ def _limited(space):
     if not isinstance(space, spaces.Box):
         raise InvalidInput("action", "None", f"must be given for the action space {space}")
 
+    size = math.prod(space.shape)
+
     def limited(actions):
+        if actions.shape[1] != size:
+            raise InvalidInput("policy.actions", str(actions.shape[1]), f"must be {size} for the action space {space}")
         shaped = actions.reshape((len(actions), *space.shape))
         return np.clip(shaped, space.low, space.high).astype(space.dtype)
 
@@ -328,7 +356,8 @@ def _limited(space):
 def task_of(system: str | System | Task, **changes) -> Task:
     """A task from a system's name, a system or a task, with parameters and settings changed.
 
-    Parameters may be named without their units: pole_mass for pole_mass_kilograms.
+    Parameters may be named without their units, pole_mass for pole_mass_kilograms, and those of the first of
+    a machine's parts without it: mass of a cart-pole is that of the cart.
     """
     if isinstance(system, Task):
         task = system
@@ -341,7 +370,9 @@ def task_of(system: str | System | Task, **changes) -> Task:
         if name in task.settings:
             settings[name] = value
             continue
-        found = [p for p in names if p == name] or [p for p in names if p.startswith(name + "_")]
+        first = task.system.name.partition("-")[0]
+        found = next((places for start in (name, f"{first}_{name}")
+                      if (places := [p for p in names if p == start] or [p for p in names if p.startswith(start + "_")])), [])
         if len(found) != 1:
             known = ", ".join(names + list(task.settings))
             raise InvalidInput(name, repr(value), f"must be a parameter of {task.system.name} or a setting of its task: {known}")
@@ -396,6 +427,8 @@ class TaskEnv(gymnasium.Env):
         return observations[0], {}
 
     def step(self, action):
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("call reset() before the first step()")
         observations, costs, terminated, truncated, _ = self._batch.step(
             np.asarray(action, dtype=float).reshape(1, -1), 2
         )
@@ -425,8 +458,10 @@ class TaskVectorEnv(VectorEnv):
         self.task = task_of(task, **changes)
         self.episode_steps = steps
         self.num_envs = num_envs
+        if render_mode not in (None, "rgb_array"):
+            raise InvalidInput("render_mode", repr(render_mode), 'must be None or "rgb_array"')
         self.render_mode = render_mode
-        mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else AutoresetMode(autoreset_mode)
+        mode = _autoreset_mode(autoreset_mode)
         self.metadata = dict(TaskEnv.metadata, autoreset_mode=mode)
         self._mode = {AutoresetMode.NEXT_STEP: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.DISABLED: 2}[mode]
         self.single_observation_space, self.single_action_space = _spaces(self.task)
@@ -456,8 +491,11 @@ class TaskVectorEnv(VectorEnv):
         return self._batch.reset(drawn, mask), {}
 
     def step(self, actions):
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("call reset() before the first step()")
+        actions = np.asarray(actions, dtype=float)
         observations, costs, terminated, truncated, final = self._batch.step(
-            np.asarray(actions, dtype=float).reshape(self.num_envs, -1), self._mode
+            actions.reshape(len(actions), -1) if actions.ndim else actions.reshape(1, 1), self._mode
         )
         infos = {}
         if final is not None:

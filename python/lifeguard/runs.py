@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import _core
+from . import _core, figures
+from .errors import InvalidInput
 
 
 def open_run(path: str | PathLike) -> "Run":
@@ -30,7 +31,7 @@ class Run:
 
     def __init__(self, path: str | PathLike, frames: str = "pandas"):
         if frames not in ("pandas", "polars"):
-            raise ValueError(f'frames = {frames!r}: must be "pandas" or "polars"')
+            raise InvalidInput("frames", repr(frames), 'must be "pandas" or "polars"')
         self.path = Path(path)
         self._frames = frames
         self.read()
@@ -108,6 +109,8 @@ class Run:
 
     def columns(self, table: str) -> dict:
         """The columns of "rounds", "evaluations", "certificates" or "regrets" as lists, by name."""
+        if table not in ("rounds", "evaluations", "certificates", "regrets"):
+            raise InvalidInput("table", repr(table), "must be rounds, evaluations, certificates or regrets")
         columns = dict(self._data[table])
         if table == "rounds":
             names = self._data["task_names"]
@@ -139,15 +142,19 @@ class Run:
         """An independent look at the file; `findings` is empty if all holds."""
         return _core.check_run(self.path, replay)
 
-    def figures(self, task: int | None = None) -> list["Figure"]:
-        """The figures of the report, as pictures that show themselves in a notebook."""
-        return [Figure(*parts) for parts in _core.figures([self.path], task)]
+    def figures(self, task: int | None = None) -> list["figures.Figure"]:
+        """The figures of the report, as pictures that show themselves in a notebook.
 
-    def plot(self, what: str = "cost", ax=None):
-        """Cost or margins over rounds with matplotlib: "cost", "margins", "regret" or "spectrum"."""
-        from .figures import plot
+        Those of single tasks show `task`, without it the one that came nearest to its constraints.
+        """
+        return figures.figures([self], task)
 
-        return plot(self, what, ax)
+    def plot(self, what: str = "cost", ax=None, task: int | None = None, scale: str | None = None):
+        """A figure of the report with matplotlib, by its name: "cost", "margins", "safe-region", …
+
+        Gives back the axes. `scale` is "linear", "log_y" or "log_xy", where it makes sense.
+        """
+        return figures.plot([self], what, ax, task, scale)
 
     def report(self, path: str | PathLike | None = None, height: int = 900) -> "Report":
         """The report of this run; shows itself in a notebook."""
@@ -182,8 +189,11 @@ class Run:
         return f"<Run {head['name']}: {head['method']}, seed {head['seed']}, {head['rounds_done']} of {head['rounds']} rounds>"
 
     def _place(self, task):
-        if isinstance(task, str):
-            return self._data["task_names"].index(task)
+        names = self._data["task_names"]
+        if task in names:
+            return names.index(task)
+        if not isinstance(task, (int, np.integer)) or not 0 <= task < len(names):
+            raise InvalidInput("task", repr(task), f"must be a task's name or its place below {len(names)}")
         return task
 
     def _spread(self, columns, what, rows):
@@ -192,32 +202,16 @@ class Run:
 
     def _frame(self, columns):
         if self._frames == "polars":
-            import polars
-
+            try:
+                import polars
+            except ImportError as error:
+                raise ImportError("these frames need polars: pip install lifeguard[polars]") from error
             return polars.DataFrame(columns, strict=False)
         try:
             import pandas
         except ImportError as error:
             raise ImportError("frames need pandas: pip install lifeguard[pandas]") from error
         return pandas.DataFrame(columns).set_index("round")
-
-
-class Figure:
-    """A figure of the report as SVG."""
-
-    def __init__(self, experiment, name, method, task, title, svg):
-        self.experiment, self.name, self.method, self.task = experiment, name, method, task
-        self.title, self.svg = title, svg
-
-    def save(self, path: str | PathLike):
-        """Writes the SVG."""
-        Path(path).write_text(self.svg, encoding="utf-8")
-
-    def _repr_svg_(self):
-        return self.svg
-
-    def __repr__(self):
-        return f"<Figure {self.name}: {self.title}>"
 
 
 class Report:

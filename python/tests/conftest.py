@@ -10,6 +10,26 @@ import lifeguard as lg
 TOP = Path(__file__).resolve().parents[2]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--skip-nothing", action="store_true", help="a test that would be skipped fails")
+
+
+def fail_instead_of_skip(report, config):
+    if report.skipped and config.getoption("skip_nothing"):
+        report.outcome = "failed"
+        report.longrepr = f"would be skipped: {report.longrepr[2]}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    fail_instead_of_skip((yield).get_result(), item.config)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    fail_instead_of_skip((yield).get_result(), collector.config)
+
+
 @pytest.fixture
 def configs():
     return TOP / "configs" / "examples"

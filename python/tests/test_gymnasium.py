@@ -82,6 +82,14 @@ def test_an_environment_that_goes_on_is_left_in_time():
         assert np.all(batch.features[:, :, 1] == np.arange(6)), place
 
 
+def test_environments_without_an_end_are_reset():
+    for place, envs in enumerate(sources()):
+        batch = lgym.collect(envs, plain_policy(), episodes=7, steps=6, seed=1)
+        assert batch.ends == ["finished"] * 7, place
+        assert np.all(batch.features[:, :, 1] == np.arange(6)), place
+        assert np.all(batch.features[:, :, 0] == batch.features[:, :1, 0]), place
+
+
 def test_features_costs_and_actions_of_ones_own():
     batch = lgym.collect(
         Counter(truncate=5), lg.Policy(np.zeros((2, 1)), 0.1), 2, steps=5,
@@ -97,6 +105,45 @@ def test_features_costs_and_actions_of_ones_own():
         lgym.collect(Counter(), lg.Policy(np.zeros((1, 3)), 0.1), 1, steps=3)
     with pytest.raises(lg.InvalidInput, match="action"):
         lgym.collect(gymnasium.make("CartPole-v1"), lg.Policy(np.zeros((1, 4)), 0.1), 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"envs": "Pendulum-v1"}, "envs"),
+        ({"policy": np.zeros((1, 2))}, "policy"),
+        ({"policy": lg.Policy(np.zeros((2, 2)), 0.1)}, "policy.actions"),
+        ({"episodes": 0}, "episodes"),
+        ({"episodes": 1.5}, "episodes"),
+        ({"steps": 0}, "steps"),
+        ({"steps": -2}, "steps"),
+        ({"cost": lambda rewards: rewards[:0]}, "cost"),
+        ({"failure_cost": np.nan}, "failure_cost"),
+        ({"features": lambda observations: observations[:, :1]}, "features"),
+        ({"envs": SyncVectorEnv([Counter] * 2), "autoreset_mode": "sometimes"}, "autoreset_mode"),
+    ],
+)
+def test_what_cannot_be_collected_says_why(changed, field):
+    given = {"envs": Counter(), "policy": plain_policy(), "episodes": 2, "steps": 5, **changed}
+    with pytest.raises(lg.InvalidInput) as error:
+        lgym.collect(**given)
+    assert error.value.field == field
+
+
+def test_what_no_environment_can_do():
+    make = lambda **keywords: gymnasium.make_vec("lifeguard/CartPole-v0", num_envs=3, **keywords)
+    for keywords in ({"render_mode": "human"}, {"autoreset_mode": "never"}, {"colour": 1}, {"pole_mass": -1}):
+        with pytest.raises(lg.InvalidInput):
+            make(**keywords)
+    for env in (lgym.TaskEnv("cart-pole"), make()):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(np.zeros((3, 1)))
+    envs = make()
+    envs.reset(seed=1)
+    for shape in [(2, 1), (3, 2), (4, 1), ()]:
+        with pytest.raises(lg.InvalidInput, match="actions"):
+            envs.step(np.zeros(shape))
+    assert gymnasium.make("lifeguard/CartPole-v0", mass=3.0).unwrapped.task.system.parameters["cart_mass_kilograms"] == 3
 
 
 def test_a_learner_learns_pendulum():

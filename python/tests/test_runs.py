@@ -78,6 +78,20 @@ def test_frames(finished_run):
     np.testing.assert_array_equal(np.array(exported["gains"]).ravel(), finished_run.policies[0])
 
 
+def test_frames_of_polars(finished_run):
+    polars = pytest.importorskip("polars")
+    run = lg.Run(finished_run.path, frames="polars")
+    for name in ("rounds", "evaluations", "certificates", "regrets"):
+        theirs, ours = getattr(run, name), getattr(finished_run, name).reset_index()
+        assert isinstance(theirs, polars.DataFrame) and set(theirs.columns) == set(ours.columns)
+        for column, kind in theirs.schema.items():
+            if kind.is_numeric():
+                np.testing.assert_array_equal(theirs[column].to_numpy(), ours[column].to_numpy(), err_msg=column)
+    assert run.rounds["task_name"].to_list() == list(finished_run.rounds["task_name"])
+    with pytest.raises(lg.InvalidInput, match="frames"):
+        lg.Run(finished_run.path, frames="dask")
+
+
 def test_what_is_no_run_file_says_so(tmp_path):
     with pytest.raises(lg.NotARunFile):
         lg.open_run(tmp_path / "nowhere.run")
@@ -94,19 +108,71 @@ def test_report_and_figures(finished_run, tmp_path):
     figures[0].save(tmp_path / "figure.svg")
 
 
-def test_matplotlib(finished_run):
+def numbers(values):
+    return np.array(values, dtype=float)
+
+
+def test_matplotlib_draws_what_the_page_does(finished_run):
+    import json
+
     import matplotlib
 
     matplotlib.use("agg")
-    from lifeguard.figures import plot_costs
+    from matplotlib import colors, pyplot
 
-    for what in ("cost", "margins", "regret", "spectrum"):
-        assert finished_run.plot(what).lines
-    drawn = finished_run.plot("cost").lines[-1]
-    np.testing.assert_array_equal(drawn.get_ydata(), finished_run.evaluations["mean_cost"])
-    assert plot_costs([finished_run]).lines
-    with pytest.raises(ValueError):
+    page = json.loads(lg._core.report_json([finished_run.path]))
+    charts = {(c["name"], c.get("task", -1)): c for c in page["experiments"][0]["charts"]}
+    figures = finished_run.figures()
+    assert {figure.name for figure in figures} == {name for name, _ in charts}
+    for figure in figures:
+        chart = charts[figure.name, figure.task]
+        for scale in chart["scales"]:
+            ax = figure.plot(scale=scale)
+            ax.figure.canvas.draw()
+            assert ax.get_title("left") == chart["title"]
+            drawn = [line for line in ax.lines if line.get_xdata() is not None]
+            places = len(chart.get("boxes", ()))
+            for line, ours in zip(chart.get("lines", ()), drawn[places:]):
+                assert ours.get_color() == page["palette"][line["colour"]]["light"]
+                if "plane" in chart:
+                    continue
+                table = chart["tables"][line["table"]]
+                expected = numbers(table["values"])[:, line["column"]]
+                if scale != "linear":
+                    expected[~(expected > 0)] = np.nan
+                np.testing.assert_array_equal(ours.get_xdata(), table["rounds"], err_msg=figure.name)
+                np.testing.assert_array_equal(ours.get_ydata(), expected, err_msg=figure.name)
+            assert len(drawn) == sum(len(chart.get(part, ())) for part in ("boxes", "lines", "rules", "marks")) or scale != "linear"
+            if "cells" in chart:
+                (mesh,) = ax.collections
+                np.testing.assert_array_equal(np.ravel(mesh.get_array()), numbers(chart["cells"]["values"]).ravel())
+            if "region" in chart:
+                (patch,) = ax.patches
+                assert colors.to_hex(patch.get_edgecolor()) == page["palette"][chart["region"]["colour"]]["light"]
+            pyplot.close(ax.figure)
+    ax = pyplot.figure().add_subplot()
+    assert finished_run.plot("cost", ax) is ax
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), finished_run.evaluations["mean_cost"])
+    with pytest.raises(lg.InvalidInput, match="safe-region"):
         finished_run.plot("weather")
+    with pytest.raises(lg.InvalidInput, match="scale"):
+        finished_run.plot("cost", scale="round")
+
+
+def test_several_runs_in_one_figure(tmp_path, configs):
+    import matplotlib
+
+    matplotlib.use("agg")
+    experiment = lg.load(configs / "box-mass.toml", experiment__rounds=5, experiment__tasks=2)
+    runs = [
+        lg.run(experiment.only(method, seed), tmp_path / f"{method}-{seed}.run") for method in ("learner", "pg") for seed in (0, 1)
+    ]
+    ax = lg.figures.plot(runs, "cost")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["learner (2 seeds)", "pg (2 seeds)"]
+    means = [np.mean([run.evaluations["mean_cost"] for run in runs[i : i + 2]], axis=0) for i in (0, 2)]
+    for line, mean in zip(ax.lines, means):
+        np.testing.assert_allclose(line.get_ydata(), mean, rtol=1e-12)
+    assert len(ax.collections) == 2  # the intervals
 
 
 def test_comparisons_and_runs_without_a_file(configs):
