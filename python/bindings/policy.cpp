@@ -49,7 +49,8 @@ nb::object mean_action(const GaussianPolicy& policy, const Numbers1& features) {
 nb::object with_noise(const GaussianPolicy& policy, const nb::object& mean,
                       const nb::object& generator, double noise_limit) {
   if (!nb::hasattr(generator, "standard_normal")) {
-    throw nb::type_error("generator must be a numpy.random.Generator: numpy.random.default_rng(seed)");
+    throw nb::type_error(
+        "generator must be a numpy.random.Generator: numpy.random.default_rng(seed)");
   }
   const nb::object noise = generator.attr("standard_normal")(mean.attr("shape"));
   if (std::isinf(noise_limit)) return mean + noise * nb::cast(sigma_of(policy));

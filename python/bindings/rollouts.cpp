@@ -83,7 +83,8 @@ void bind_rollouts(nb::module_& module) {
       "state_paths",
       [](const Task& task, const GaussianPolicy& policy, int trajectories, int steps,
          const Seed& seed, const Features& features) {
-        const RolloutSettings settings = settings_of(trajectories, steps, seed, Seed(), features, 1);
+        const RolloutSettings settings =
+            settings_of(trajectories, steps, seed, Seed(), features, 1);
         std::vector<Eigen::MatrixXd> paths;
         {
           const nb::gil_scoped_release release;

@@ -65,6 +65,8 @@ bool ClosedLoop::guarantees(const Eigen::VectorXd& deviation) const {
 }
 
 double ClosedLoop::largest_ratio(const Eigen::MatrixXd& gains) const {
+  require_size("gains (rows)", gains.rows(), plant.actions());
+  require_size("gains (columns)", gains.cols(), plant.states());
   const Eigen::VectorXd parameters = gains.transpose().reshaped();  // the rows, one after another
   double largest = 0;
   for (const auto* inequalities : {&contractions, &action_bounds}) {

@@ -157,6 +157,7 @@ SafeSet gain_box_towards(const Eigen::VectorXd& best, double reach, double from,
                          const std::vector<std::string>& gain_names) {
   require_finite("reach", reach);
   require(from < reach, "from", from, "must be less than reach");
+  require(best.size() > 0, "best", "0 entries", "must have at least 1 entry");
   for (Eigen::Index i = 0; i < best.size(); ++i) require_finite(indexed("best", i), best(i));
   const double least = 0.05 * best.cwiseAbs().maxCoeff();
   Eigen::VectorXd lower(best.size());
