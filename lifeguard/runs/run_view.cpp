@@ -34,6 +34,17 @@ long next_round(const std::vector<Row>& rows) {
   throw DamagedRunFile(fmt::format("{} is damaged: {}", reader.path().string(), what));
 }
 
+/// A system of a user's own is known only where it is registered; the file is as it should be.
+void require_known_system(const RunReader& reader, const std::string& system) {
+  if (system.starts_with('{') || system.empty()) return;
+  const std::vector<std::string> known = system_names();
+  if (std::find(known.begin(), known.end(), system) != known.end()) return;
+  throw RunFileError(fmt::format(
+      "{} is of the system \"{:.100}\", which this program does not know: it can be read "
+      "where that system is registered; known here are {}",
+      reader.path().string(), system, fmt::join(known, ", ")));
+}
+
 bool same_run(const RunHeader& a, const RunHeader& b) {
   return a.schema_version == b.schema_version && a.lifeguard_version == b.lifeguard_version &&
          a.config_text == b.config_text && a.overrides == b.overrides;
@@ -197,6 +208,7 @@ void RunView::take(const RunReader& reader, const RunDescription& description) {
       if (place >= safe_sets_.size()) damaged_view(reader, where + ": its safe set is missing");
       first_policies.col(static_cast<long>(tasks.size())) = stored.first_policy;
       places_.push_back(place);
+      require_known_system(reader, stored.system);
       const Task& task = tasks.emplace_back(task_of(stored));
       if (task.states() != description.experiment.states ||
           task.actions() != description.experiment.actions) {

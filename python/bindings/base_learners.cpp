@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "bindings/common.hpp"
 #include "bindings/keywords.hpp"
@@ -28,6 +31,40 @@ RoundLoss made(const Trajectories& batch, const GaussianPolicy& played, double v
   BaseLearnerWorkspace workspace;
   const nb::gil_scoped_release release;
   return make_round_loss(batch, played, visit, settings, workspace);
+}
+
+// What of a loss is vectors and what is numbers, for pickles.
+constexpr std::array kVectors = {&RoundLoss::target, &RoundLoss::played, &RoundLoss::cost_gradient,
+                                 &RoundLoss::newton_step};
+constexpr std::array kNumbers = {
+    &RoundLoss::constant,      &RoundLoss::mean_cost, &RoundLoss::cost_error,
+    &RoundLoss::cost_unit,     &RoundLoss::shrinkage, &RoundLoss::natural_norm_squared,
+    &RoundLoss::noise_share,   &RoundLoss::radius,    &RoundLoss::trust_region,
+    &RoundLoss::newton_radius, &RoundLoss::step_kl};
+using LossState = std::tuple<std::string, int, Eigen::MatrixXd, std::vector<Eigen::VectorXd>,
+                             std::vector<double>>;
+
+LossState state_of(const RoundLoss& l) {
+  LossState state{
+      kStatuses.at(static_cast<std::size_t>(l.status)), l.trajectories, l.curvature, {}, {}};
+  for (const auto part : kVectors) std::get<3>(state).push_back(l.*part);
+  for (const auto part : kNumbers) std::get<4>(state).push_back(l.*part);
+  return state;
+}
+
+RoundLoss loss_of(const LossState& state) {
+  const auto& [status, trajectories, curvature, vectors, numbers] = state;
+  const auto* const known = std::find(kStatuses.begin(), kStatuses.end(), status);
+  require(known != kStatuses.end(), "status", status, "must be that of a loss");
+  require_size("vectors", static_cast<long>(vectors.size()), kVectors.size());
+  require_size("numbers", static_cast<long>(numbers.size()), kNumbers.size());
+  RoundLoss loss;
+  loss.status = static_cast<RoundLossStatus>(known - kStatuses.begin());
+  loss.trajectories = trajectories;
+  loss.curvature = curvature;
+  for (std::size_t i = 0; i < kVectors.size(); ++i) loss.*kVectors[i] = vectors[i];
+  for (std::size_t i = 0; i < kNumbers.size(); ++i) loss.*kNumbers[i] = numbers[i];
+  return loss;
 }
 
 }  // namespace
@@ -70,6 +107,9 @@ void bind_base_learners(nb::module_& module) {
           },
           "alpha"_a, "∇l(α).")
       .def("in_cost_units", &in_cost_units, doc("in_cost_units"))
+      .def("__getstate__", &state_of)
+      .def("__setstate__",
+           [](RoundLoss& self, const LossState& state) { new (&self) RoundLoss(loss_of(state)); })
       .def("__repr__", [](const RoundLoss& l) {
         return fmt::format("<RoundLoss: {}, mean cost {:.6g}, step {:.3g} nats>",
                            kStatuses.at(static_cast<std::size_t>(l.status)), l.mean_cost,

@@ -146,6 +146,39 @@ std::vector<std::string> findings(const ClosedLoop& closed_loop) {
   return messages;
 }
 
+Corners corners_to_tuples(const UncertainPlant& plant);
+
+/// All that an uncertain plant is: corners, channels, limits of states, limits of actions,
+/// statement.
+using PlantState =
+    std::tuple<Corners, std::vector<Eigen::MatrixXd>, Eigen::VectorXd, Eigen::MatrixXd,
+               Eigen::VectorXd, std::vector<std::string>, std::string>;
+
+PlantState state_of(const UncertainPlant& p) {
+  return {corners_to_tuples(p), {p.spreads, p.state_factors, p.action_factors},
+          p.state_limits,       p.action_directions,
+          p.action_limits,      p.action_limit_names,
+          text_of(p.statement)};
+}
+
+UncertainPlant plant_of(const PlantState& state) {
+  const auto& [corners, channels, state_limits, directions, action_limits, names, statement] =
+      state;
+  require_size("channels", static_cast<long>(channels.size()), 3);
+  UncertainPlant plant;
+  plant.corners = corners_of(corners);
+  plant.spreads = channels[0];
+  plant.state_factors = channels[1];
+  plant.action_factors = channels[2];
+  plant.state_limits = state_limits;
+  plant.action_directions = directions;
+  plant.action_limits = action_limits;
+  plant.action_limit_names = names;
+  plant.statement = statement_of(statement);
+  plant.validate();
+  return plant;
+}
+
 Corners corners_to_tuples(const UncertainPlant& plant) {
   Corners result;
   for (const UncertainPlant::Corner& corner : plant.corners) {
@@ -177,6 +210,11 @@ void bind_closed_loops(nb::module_& module) {
                    [](const UncertainPlant& p) { return Eigen::VectorXd(p.action_limits); })
       .def_prop_ro("statement", [](const UncertainPlant& p) { return text_of(p.statement); })
       .def(nb::self == nb::self)
+      .def("__getstate__", &state_of)
+      .def("__setstate__",
+           [](UncertainPlant& self, const PlantState& state) {
+             new (&self) UncertainPlant(plant_of(state));
+           })
       .def("__repr__", [](const UncertainPlant& p) {
         return fmt::format("<UncertainPlant: {} corners, {} states, {} actions, {}>",
                            p.corners.size(), p.states(), p.actions(), text_of(p.statement));

@@ -123,7 +123,16 @@ void bind_safe_sets(nb::module_& module) {
             require_size("parameters", parameters.size(), q.parameters());
             return q.ratio(parameters);
           },
-          "parameters"_a, doc("GainInequality::ratio"));
+          "parameters"_a, doc("GainInequality::ratio"))
+      .def(nb::self == nb::self)
+      .def("__getstate__",
+           [](const GainInequality& q) {
+             return written_state([&](StateWriter& writer) { write_inequality(writer, q); });
+           })
+      .def("__setstate__", [](GainInequality& self, const std::string& state) {
+        new (&self) GainInequality(
+            read_state(state, [](StateReader& reader) { return read_inequality(reader); }));
+      });
 
   nb::class_<SafeSet>(module, "SafeSet", doc("SafeSet"))
       .def(nb::init<int>(), "parameters"_a, doc("SafeSet::SafeSet"))

@@ -114,6 +114,25 @@ def test_wrong_shapes_are_refused():
         lg.Trajectories.from_arrays(np.zeros((2, 3, 1)), np.zeros((2, 3, 1)), np.zeros((2, 3)), [0, 9])
 
 
+def test_whole_numbers_out_of_range_say_which(cart):
+    policy = lg.Policy(cart.lqr_gains(), 1.0)
+    for field, value in (("seed", -1), ("seed", 2**64), ("first_index", -1), ("seed", 10**5000)):
+        with pytest.raises(lg.InvalidInput) as error:
+            lg.rollout(cart, policy, **{field: value})
+        assert error.value.field == field
+    assert lg.rollout(cart, policy, seed=np.uint8(3)) == lg.rollout(cart, policy, seed=3)
+    lg.rollout(cart, policy, seed=2**64 - 1)
+    with pytest.raises(TypeError):
+        lg.rollout(cart, policy, seed=1.0)
+    for features, actions in ((0, 1), (-1, 1), (4, -1), (2**31 - 1, 2**31 - 1)):
+        with pytest.raises(lg.InvalidInput, match="features|actions"):
+            lg.Learner(features, actions)
+    with pytest.raises(TypeError, match="default_rng"):
+        policy.sample(np.zeros(4), 3)
+    with pytest.raises(lg.InvalidInput, match="learner, pg"):
+        lg.Learner(4, 1, "sac")
+
+
 def test_empty_arrays():
     policy = lg.Policy(np.ones((2, 3)), 0.1)
     assert policy.mean(np.zeros((0, 3))).shape == (0, 2)
@@ -122,6 +141,10 @@ def test_empty_arrays():
     for size in [(0, 3), (3, 0)]:
         with pytest.raises(lg.InvalidInput):
             lg.Policy(np.zeros(size), 0.1)
+    with pytest.raises(lg.InvalidInput, match="corners"):
+        lg.UncertainPlant([], [1.0], [1.0])
+    with pytest.raises(lg.InvalidInput, match="best"):
+        lg.gain_box_towards([], 1.5)
 
 
 def test_views_are_of_the_batch_itself(cart):

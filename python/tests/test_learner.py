@@ -164,6 +164,10 @@ def test_projection_gives_safe_points():
     assert solution["status"] == "converged"
     assert solution["tasks"][0]["alpha"][0] <= 1
     assert solution["tasks"][0]["margin"] > 0
+    problem["tasks"][0]["b"] = [np.nan]
+    with pytest.raises(lg.InvalidInput) as error:
+        lg.project(problem)
+    assert error.value.field == "tasks[0].b[0]"
     problem["tasks"][0]["b"] = "high"
     with pytest.raises(lg.InvalidInput):
         lg.project(problem)

@@ -1,6 +1,8 @@
 """A system that is written in Python works where a C++ one does."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -110,6 +112,53 @@ def test_run_files_and_reports(tmp_path):
     assert run.tasks[0].system.parameters != run.tasks[1].system.parameters
     assert run.check(replay=True)["findings"] == []
     assert "pendulums" in run.report().html
+    # Where nobody has registered it, the file is not called damaged.
+    code = f"import lifeguard as lg; lg.open_run({str(tmp_path / 'pendulum.run')!r})"
+    elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "RunFileError" in elsewhere.stderr and 'system "python pendulum"' in elsewhere.stderr
+    assert "damaged" not in elsewhere.stderr
+
+
+def test_closed_loops_in_run_files(tmp_path):
+    class Tank(OwnSystem):
+        name = "python tank"
+        states = [("level", "m")]
+        actions = [("inflow", "m/s")]
+        settings = {
+            "dt_seconds": 0.1, "start_low": -0.5, "start_high": 0.5, "state_weights": 1, "action_weights": 0.1,
+            "action_low": -1, "action_high": 1, "sigma": 0.05, "noise_limit": 0.1,
+        }
+        leak = 0.1
+        parameters = {"leak": ("1/s", "share that runs out", "positive")}
+
+        def step(self, x, u):
+            return x + 0.1 * (u - self.leak * x)
+
+        def cost(self, x, u):
+            return x[:, 0] ** 2 + 0.1 * u[:, 0] ** 2
+
+    Tank().register([("leak", (0.05, 0.2))])
+    text = """
+        [experiment]
+        name = "tanks"
+        rounds = 4
+        tasks = 3
+        trajectories = 20
+        steps = 50
+        [family]
+        base = "python tank"
+        [safe_set.closed_loop]
+        statement = "linear"
+        decay = 0.99
+        room = "none"
+        state_limits = [2.0]
+    """
+    run = lg.run(lg.parse(text), tmp_path / "tank.run")
+    assert run.certificate.valid and run.check(replay=True)["findings"] == []
+    assert run.rounds["violations"].sum() == 0
+    assert {"cost", "decay", "margins"} <= {figure.name for figure in run.figures()}
+    with pytest.raises(lg.InvalidInput, match="corners"):
+        lg.run(lg.parse(text.replace('statement = "linear"', "")), tmp_path / "other.run")
 
 
 class Featured(OwnSystem):

@@ -30,7 +30,13 @@ def values(cart, box):
     batch.cut(1, 7, np.ones(4))
     batch.fail(2, 3, 5.0)
     learner.observe(cart.name, lg.rollout(cart, policy))
+    plant = lg.inclusion(cart, state_limits=[2, 5, 0.5, 5], action_limits=[10])
+    loop = lg.make_closed_loop(
+        lg.UncertainPlant([("a", [[1, 0.1], [0, 0.9]], [[0], [0.1]])], [2, 2], [5]), decay=0.995, start_low=[-0.3] * 2, start_high=[0.3] * 2
+    )
+    loss = lg.round_loss(lg.rollout(cart, policy), policy)
     return [
+        plant, loop.plant, loop, loop.inequalities[0], loop.safe_set(), loss, lg.Family.named("cart-pole"),
         policy, batch, cart, cart.system, box, lg.Features(bias=True), lg.Family.named("cart-pole").draw(1),
         lg.System.linear([[1.0]], [[0.5]]), learner, learner.certificate(),
     ]
@@ -41,6 +47,8 @@ def same(a, b):
         return a.dumps() == b.dumps()
     if isinstance(a, lg.Certificate):
         return a.to_json() == b.to_json()
+    if isinstance(a, (lg.RoundLoss, lg.Family)):
+        return pickle.dumps(a) == pickle.dumps(b)
     return a == b
 
 

@@ -187,6 +187,8 @@ def test_comparisons_and_runs_without_a_file(configs):
     with pytest.raises(lg.InvalidInput) as error:
         lg.load(configs / "box-mass.toml", experiment__rounds=-1)
     assert "rounds" in error.value.field
+    assert error.value.field == "experiment.rounds"
+    assert lg.load(configs / "box-mass.toml", experiment__rounds=np.int64(7)).rounds == 7
     tasks = experiment.draw()
     assert len(tasks) == 2
     for task, safe, first in tasks:

@@ -57,6 +57,9 @@ def test_closed_loop_of_given_corners():
     loop = lg.make_closed_loop(plant, decay=0.995, start_low=[-0.3, -0.3], start_high=[0.3, 0.3])
     assert loop.findings() == []
     assert loop.largest_ratio(loop.anchor) < 1
+    for gains in (np.zeros((1, 3)), np.zeros((2, 2)), np.zeros((0, 0))):
+        with pytest.raises(lg.InvalidInput, match="gains"):
+            loop.largest_ratio(gains)
     assert loop.guarantees([0.3, 0.3]) and not loop.guarantees([2.1, 0])
     safe = loop.safe_set()
     assert safe.strictly_safe(loop.anchor.ravel())
