@@ -93,38 +93,6 @@ def rollout_rate(seconds):
     return calls * 1024 * 500 / used
 
 
-def best_of(call, count=300):
-    best = float("inf")
-    for seed in range(count):
-        start = time.perf_counter()
-        call(seed)
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def round_overhead():
-    """A round as Python plays it, and what its three calls take where there is nothing to do.
-
-    What is left of a rollout of one step, of policy() and of visits(), which locks the learner as observe() does,
-    is mostly the border between Python and C++.
-    """
-    task = lg.Task("cart", lg.System("cart-pole"))
-    learner = lg.Learner(task.inputs, task.actions)
-    learner.add_task("cart", lg.gain_box_towards(task.lqr_gains().ravel(), 1.5, 0.2), sigma=task.sigma)
-    batch = lg.rollout(task, learner.policy("cart"))
-    tiny = lg.rollout(task, learner.policy("cart"), trajectories=1, steps=1)
-
-    def play(seed):
-        lg.rollout(task, learner.policy("cart"), seed=seed, out=batch)
-        learner.observe("cart", batch)
-
-    def cross(seed):
-        lg.rollout(task, learner.policy("cart"), trajectories=1, steps=1, seed=seed, out=tiny)
-        learner.visits("cart")
-
-    return best_of(play), best_of(cross)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--envs", type=int, default=256)
@@ -143,8 +111,6 @@ def main():
         ours.setdefault(task, rate)
         print(f"{task:22} {name:30} {rate:12,.0f} steps/s   ours is {ours[task] / rate:6.1f} times as fast", flush=True)
     print(f"{'lifeguard rollouts of a linear policy':53} {rollout_rate(arguments.seconds):12,.0f} steps/s")
-    whole, border = round_overhead()
-    print(f"a round takes {1e6 * whole:.0f} us, its calls with nothing to do {1e6 * border:.1f} us: {100 * border / whole:.1f} %")
 
 
 if __name__ == "__main__":
