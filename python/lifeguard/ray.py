@@ -19,7 +19,10 @@ import math
 
 import numpy as np
 
-import ray
+try:
+    import ray
+except ImportError as error:
+    raise ImportError("a cluster needs Ray: pip install lifeguard[ray]") from error
 
 from ._core import Trajectories
 from ._core import rollout as _rollout

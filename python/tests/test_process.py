@@ -177,6 +177,37 @@ def test_import_brings_nothing_else_along():
     assert subprocess.check_output([sys.executable, "-c", code]).strip() == b"[]"
 
 
+WITHOUT = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Nothing())
+import lifeguard as lg
+run = lg.open_run({path!r})
+try:
+    {use}
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("pandas", "run.rounds"), ("polars", "lg.Run(run.path, frames='polars').rounds"), ("figures", "run.plot()"),
+        ("gymnasium", "import lifeguard.gymnasium"), ("tensorboard", "run.to_tensorboard('.')"), ("wandb", "run.to_wandb()"),
+        ("mlflow", "run.to_mlflow()"), ("ray", "import lifeguard.ray"), ("mujoco", "import lifeguard.mujoco; lifeguard.mujoco.HalfCheetah()"),
+    ],
+)
+def test_what_is_missing_is_told_with_how_to_get_it(finished_run, package, use):
+    code = WITHOUT.format(packages={package, "matplotlib"}, path=str(finished_run.path), use=use)
+    assert f"pip install lifeguard[{package}]" in subprocess.check_output([sys.executable, "-c", code], text=True)
+
+
 def test_ctrl_c_ends_a_run_which_can_go_on(tmp_path, configs):
     code = f"""
 import lifeguard as lg
