@@ -200,7 +200,7 @@ except ImportError as error:
     [
         ("pandas", "run.rounds"), ("polars", "lg.Run(run.path, frames='polars').rounds"), ("figures", "run.plot()"),
         ("gymnasium", "import lifeguard.gymnasium"), ("tensorboard", "run.to_tensorboard('.')"), ("wandb", "run.to_wandb()"),
-        ("mlflow", "run.to_mlflow()"), ("ray", "import lifeguard.ray"), ("mujoco", "import lifeguard.mujoco; lifeguard.mujoco.HalfCheetah()"),
+        ("mlflow", "run.to_mlflow()"), ("ray", "import lifeguard.ray"), ("mujoco", "import lifeguard.mujoco; lifeguard.mujoco.HalfCheetah().step(None, None)"),
     ],
 )
 def test_what_is_missing_is_told_with_how_to_get_it(finished_run, package, use):
