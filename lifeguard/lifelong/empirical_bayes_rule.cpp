@@ -587,9 +587,12 @@ Certificate EmpiricalBayesRule::certificate() const {
 
 std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
   if (!shared_.begun()) return {};
-  return TaskBeliefs{shared_.common + shared_.offset, shared_.prior.basis(),
-                     shared_.prior.variances(), std::clamp(shared_.agreement, 0.0, 1.0),
-                     trust_in_mean()};
+  return TaskBeliefs{shared_.common + shared_.offset,
+                     shared_.prior.basis(),
+                     shared_.prior.variances(),
+                     own_controllers_ ? 0.0 : std::clamp(shared_.agreement, 0.0, 1.0),
+                     trust_in_mean(),
+                     shared_.metric};
 }
 
 std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {

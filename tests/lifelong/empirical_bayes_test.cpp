@@ -368,6 +368,16 @@ TEST(EmpiricalBayes, APosteriorIsNarrowerThanThePriorAndLiesWhereThePolicyIs) {
   EXPECT_LT((posterior.mean - policy).norm(), 0.5 * (beliefs.mean - policy).norm());
 }
 
+TEST(EmpiricalBayes, ControllersOfTheirOwnHaveNoStepInCommon) {
+  Fleet fleet(3);
+  EXPECT_GT(fleet.learner.beliefs()->agreement, 0);
+  EXPECT_GT(fleet.learner.beliefs()->trust_in_mean, 0);
+  EXPECT_EQ(fleet.learner.beliefs()->metric.cols(), kFeatures);
+  fleet.learner.add_task("own", Eigen::VectorXd::Ones(kParameters), 0.5);
+  EXPECT_EQ(fleet.learner.beliefs()->agreement, 0);
+  EXPECT_EQ(fleet.learner.beliefs()->trust_in_mean, 0);
+}
+
 TEST(EmpiricalBayes, EqualSafeSetsAreStoredOnce) {
   const Fleet fleet(5, 1.0);
   for (int t = 1; t < 5; ++t) {
