@@ -65,7 +65,8 @@ constexpr std::size_t kCheckedShare = 16384;
 
 constexpr const char* kConfig =
     "[experiment]\nname = \"tiny\"\nrounds = 2\ntasks = 1\ntrajectories = 4\nsteps = 10\n"
-    "[evaluation]\nstart_states = 2\n[family]\nbase = \"mass-spring\"\n"
+    "[evaluation]\nstart_states = 2\n[learner]\nupdate = \"empirical Bayes\"\n[family]\nbase = "
+    "\"mass-spring\"\n"
     "[family.settings]\naction_weights = 0.05\nsigma = 0.25\nnoise_limit = 0.5\n"
     "[safe_set]\nslack_limit = 100\n[safe_set.lqr_box]\nreach = 3\n"
     "[safe_set.closed_loop]\ntolerance = { mass_kilograms = 0.1 }\ndecay = 0.995\n"
@@ -329,6 +330,8 @@ void read_table(const RunReader& reader, const std::string& table) {
   if (table == "certificates") reader.certificates();
   if (table == "regret") reader.regrets();
   if (table == "lemmas") reader.lemmas();
+  if (table == "beliefs") reader.beliefs();
+  if (table == "task_beliefs") reader.task_beliefs();
   if (table == "checksums") reader.checksums();
   if (table == "checkpoint" || table == "knowledge" || table == "policies") reader.state();
 }

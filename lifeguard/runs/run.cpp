@@ -14,6 +14,8 @@
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
+#include "lifeguard/runs/followed_tasks.hpp"
+#include "lifeguard/runs/run_beliefs.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
@@ -248,6 +250,7 @@ const RoundOutcome& Run::learn(int t, const GaussianPolicy& policy, const Trajec
     }
   }
   if (bounds_) played_ = dynamic_cast<const Learner&>(*learner_).knowledge();
+  believe_before(t);
   const auto learn_start = Clock::now();
   const RoundRecord learnt =
       observed_ ? learner_->observe(task.name, batch, policy) : learner_->observe(task.name, batch);
@@ -264,6 +267,7 @@ const RoundOutcome& Run::learn(int t, const GaussianPolicy& policy, const Trajec
     outcome_.evaluation = evaluate_now();
     next_evaluation_ = next_evaluation(config_, round);
   }
+  believe_after(outcome_);
   if (ledger_) keep_ledger(outcome_);
   if (bounds_) {
     outcome_.lemmas = StoredLemmas{
@@ -314,6 +318,29 @@ void Run::certify(RoundOutcome& outcome) const {
   const auto* learner = dynamic_cast<const Learner*>(learner_.get());
   if (learner == nullptr || !drawn_.constrained()) return;
   outcome.certificate = stored_certificate(learner_rounds_, learner->certificate());
+}
+
+void Run::believe_before(int task) {
+  believed_before_.reset();
+  const Task& of = drawn_.tasks[static_cast<std::size_t>(task)];
+  if (learner_->visits(of.name) > 0 || !is_followed(task, drawn_.parameters())) return;
+  believed_before_ = stored_task_belief(
+      *learner_, of, {.moment = 2 * (learner_rounds_ + 1) - 1, .task = task, .visit = 0});
+}
+
+void Run::believe_after(RoundOutcome& outcome) const {
+  StoredRound& round = outcome.round;
+  round.agreement = agreement_of(*learner_);
+  if (outcome.evaluation) outcome.beliefs = stored_beliefs(*learner_, drawn_.tasks, round.round);
+  const bool counts = round.status == RoundStatus::ok || round.status == RoundStatus::no_signal;
+  if (!counts || !is_followed(round.task, drawn_.parameters())) return;
+  if (believed_before_) outcome.task_beliefs.push_back(*believed_before_);
+  if (!is_followed_visit(round.visit)) return;
+  if (auto belief = stored_task_belief(
+          *learner_, drawn_.tasks[static_cast<std::size_t>(round.task)],
+          {.moment = 2 * round.round, .task = round.task, .visit = round.visit})) {
+    outcome.task_beliefs.push_back(std::move(*belief));
+  }
 }
 
 std::string Run::state() const {

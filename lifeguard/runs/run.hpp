@@ -75,6 +75,10 @@ class Run {
   void record(const RoundRecord& from, StoredRound& to) const;
   int count_unsafe();
   void certify(RoundOutcome& outcome) const;
+  /// What is believed of a task before its first round, if that is followed.
+  void believe_before(int task);
+  /// And of it and of all tasks after the round of the outcome.
+  void believe_after(RoundOutcome& outcome) const;
   void open_ledger();
   void keep_ledger(RoundOutcome& outcome);
   /// What is known of the regret now.
@@ -100,7 +104,8 @@ class Run {
   // Whether a policy is safe is likewise only asked anew when it changed.
   Eigen::MatrixXd judged_policies_;
   std::vector<bool> judged_unsafe_;
-  long fallbacks_before_ = 0;  // the round
+  long fallbacks_before_ = 0;                        // the round
+  std::optional<StoredTaskBelief> believed_before_;  // likewise
   // The regret so far, if it is kept.
   std::optional<RegretLedger> ledger_;
   std::optional<PolicyPrior> belief_;  // of the round's task, before it

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,7 +19,9 @@
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/closed_loop_json.hpp"
 #include "lifeguard/runs/fleet_run.hpp"
+#include "lifeguard/runs/followed_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_beliefs.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
@@ -48,6 +52,15 @@ nlohmann::json closed_loops_json(const SafeSet& set) {
   for (const auto& closed_loop : set.closed_loops())
     json.push_back(nlohmann::json(closed_loop_json(*closed_loop)));
   return nlohmann::json::parse(json.dump());  // as text it has no infinity
+}
+
+/// Whether no variance of a stored covariance is negative; if one is, where.
+bool variances_hold(const Eigen::VectorXd& lower_half, Eigen::Index size, Eigen::Index& place) {
+  place = 0;
+  for (Eigen::Index c = 0; c < size; place += size - c++) {
+    if (!(lower_half(place) >= 0)) return false;
+  }
+  return true;
 }
 
 /// The row of a round in rows ordered by it; null if there is none.
@@ -280,6 +293,8 @@ class RunChecker {
     check_certificates();
     check_regret();
     check_lemmas();
+    check_beliefs();
+    check_task_beliefs();
     check_counts();
     check_last_state();
     if (options_.replay && !observed()) play_again();
@@ -643,6 +658,128 @@ class RunChecker {
     }
   }
 
+  // What empirical Bayes believes. It does from the first round on that taught it anything.
+
+  bool has_beliefs() const {
+    return schema() >= 7 && experiment().base_method == "learner" &&
+           config_.learner().update == UpdateRule::empirical_bayes;
+  }
+
+  /// The first round after which there are beliefs; after the last one if there are none.
+  long first_belief() const {
+    const auto taught =
+        std::find_if(view_->rounds.begin(), view_->rounds.end(),
+                     [](const StoredRound& round) { return round.status == RoundStatus::ok; });
+    return has_beliefs() && taught != view_->rounds.end() ? taught->round
+                                                          : header().rounds_done + 1;
+  }
+
+  void check_beliefs() {
+    const long first = first_belief();
+    for (const StoredRound& round : view_->rounds) {
+      const bool holds = round.round >= first ? round.agreement >= 0 && round.agreement <= 1
+                                              : std::isnan(round.agreement);
+      if (!holds) {
+        find(fmt::format("round {}: the steps of different tasks are said to agree by {}",
+                         round.round, round.agreement));
+      }
+    }
+    std::vector<long> expected;
+    for (const StoredEvaluation& evaluation : evaluations_) {
+      if (evaluation.round >= first) expected.push_back(evaluation.round);
+    }
+    if (!in_their_places(view_->beliefs, expected)) return;
+    for (const StoredBeliefs& beliefs : view_->beliefs) check(beliefs);
+  }
+
+  void check(const StoredBeliefs& beliefs) {
+    const auto wrong = [&](const std::string& what) {
+      find(fmt::format("the beliefs after round {}: {}", beliefs.round, what));
+    };
+    constexpr double kRounding = 1e-6;
+    const Eigen::VectorXd& variances = beliefs.variances;
+    if (!(beliefs.trust_in_mean >= 0 && beliefs.trust_in_mean <= 1)) {
+      wrong(fmt::format("the trust in the mean is {}", beliefs.trust_in_mean));
+    }
+    if (!(beliefs.units.minCoeff() > 0)) wrong("a gain has no unit");
+    if (!(variances.minCoeff() >= 0) ||
+        !std::is_sorted(variances.begin(), variances.end(), std::greater<>())) {
+      wrong("the variances do not descend to 0 or above");
+    }
+    const Eigen::Index count = beliefs.directions.cols();
+    const Eigen::MatrixXd product = beliefs.readings.transpose() * beliefs.directions;
+    if (!((product - Eigen::MatrixXd::Identity(count, count)).cwiseAbs().maxCoeff() < kRounding)) {
+      wrong("the readings are not those of the directions");
+    }
+    const long tasks = observed() ? view_->tasks_after(beliefs.round) : experiment().tasks;
+    const auto followed =
+        static_cast<Eigen::Index>(followed_tasks(tasks, beliefs.mean.size()).size());
+    if (beliefs.places.cols() != followed) {
+      wrong(fmt::format("{} tasks are followed, must be {}", beliefs.places.cols(), followed));
+      return;
+    }
+    for (Eigen::Index i = 0; i < followed; ++i) {
+      const double a = beliefs.places(2, i);
+      const double b = beliefs.places(3, i);
+      const double c = beliefs.places(4, i);
+      if (!(a >= 0 && c >= 0 && b * b <= a * c * (1 + kRounding))) {
+        wrong(fmt::format("the {}th task that is followed has no covariance", i + 1));
+      }
+    }
+  }
+
+  /// Before the first round of a task and after some of them.
+  void check_task_beliefs() {
+    std::vector<StoredTaskBelief> expected;
+    const long first = first_belief();
+    for (const StoredRound& round : view_->rounds) {
+      const bool counts = round.status == RoundStatus::ok || round.status == RoundStatus::no_signal;
+      if (!counts || !is_followed(round.task, view_->parameters())) continue;
+      if (round.visit == 1 && round.round > first) {
+        expected.push_back({.moment = 2 * round.round - 1, .task = round.task, .visit = 0});
+      }
+      if (round.round >= first && is_followed_visit(round.visit)) {
+        expected.push_back({.moment = 2 * round.round, .task = round.task, .visit = round.visit});
+      }
+    }
+    const std::vector<StoredTaskBelief>& found = view_->task_beliefs;
+    for (std::size_t i = 0; i < std::max(found.size(), expected.size()); ++i) {
+      const bool missing =
+          i >= found.size() || (i < expected.size() && expected[i].moment < found[i].moment);
+      if (missing || i >= expected.size() || found[i].moment < expected[i].moment) {
+        find(fmt::format("table task_beliefs, moment {}: {}",
+                         missing ? expected[i].moment : found[i].moment,
+                         missing ? "is missing" : "must not be there"));
+        return;
+      }
+      if (found[i].task != expected[i].task || found[i].visit != expected[i].visit) {
+        find(fmt::format(
+            "table task_beliefs, moment {}: is of visit {} of task {}, must be of "
+            "visit {} of task {}",
+            found[i].moment, found[i].visit, found[i].task, expected[i].visit, expected[i].task));
+      }
+      if (Eigen::Index next = 0; !variances_hold(found[i].covariance, view_->parameters(), next)) {
+        find(fmt::format("table task_beliefs, moment {}: the variance at place {} is negative",
+                         found[i].moment, next));
+      }
+    }
+  }
+
+  /// The last ones, against the stored learner.
+  void check_last_beliefs() {
+    if (view_->beliefs.empty() || view_->beliefs.back().round != header().rounds_done) return;
+    const auto restored =
+        stored_beliefs(run_->learner(), run_->drawn().tasks, header().rounds_done);
+    if (!restored) {
+      find("the stored learner believes nothing");
+      return;
+    }
+    // A machine that has come since is in the learner and not in what it believed then.
+    if (observed() && restored->places.cols() != view_->beliefs.back().places.cols()) return;
+    compare(table_of<StoredBeliefs>(), view_->beliefs.back(), *restored, kDrawnAgain,
+            "the stored learner: ");
+  }
+
   /// The number of unsafe policies after each round, against what proves policies safe or unsafe.
   void check_counts() {
     std::vector<bool> safe(view_->tasks.size());
@@ -693,6 +830,7 @@ class RunChecker {
         compare(table_of<StoredKnowledge>(), *stored_state_->knowledge, *restored.knowledge, 0,
                 "the stored learner: ");
       }
+      check_last_beliefs();
     } catch (const InvalidInput& error) {
       // Another version's learner need not be understood.
       if (same_version) find(fmt::format("the stored learner is refused: {}", error.what()));
@@ -755,6 +893,7 @@ class RunChecker {
   template <class Row>
   void compare_played(const std::vector<Row>& stored, const std::optional<Row>& played,
                       long round) {
+    if (table_of<Row>().since > schema()) return;
     const Row* found = row_of(stored, round);
     if ((found != nullptr) != played.has_value()) {
       find(fmt::format("replay: table {}, round {}: is {}", table_of<Row>().name, round,
@@ -784,11 +923,22 @@ class RunChecker {
       compare_played(view_->certificates, outcome.certificate, outcome.round.round);
       compare_played(view_->regrets, outcome.regret, outcome.round.round);
       compare_played(view_->lemmas, outcome.lemmas, outcome.round.round);
+      compare_played(view_->beliefs, outcome.beliefs, outcome.round.round);
+      if (schema() >= table_of<StoredTaskBelief>().since) {
+        compare(task_beliefs_of(outcome.round.round), outcome.task_beliefs, 0, "replay: ");
+      }
       chain = next_checksum(chain, outcome, schema());
       compare_chain(chain);
     }
     if (stored_state_ && !full()) compare_last(run, chain);
     result_.replayed = true;
+  }
+
+  std::vector<StoredTaskBelief> task_beliefs_of(long round) const {
+    std::vector<StoredTaskBelief> found;
+    std::copy_if(view_->task_beliefs.begin(), view_->task_beliefs.end(), std::back_inserter(found),
+                 [&](const StoredTaskBelief& belief) { return belief.round() == round; });
+    return found;
   }
 
   void compare_chain(const StoredChecksum& played) {

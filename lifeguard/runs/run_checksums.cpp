@@ -57,6 +57,8 @@ StoredChecksum next_checksum(const StoredChecksum& last, const RoundOutcome& out
   results.add(outcome.regret);
   results.add(outcome.lemmas);
   results.add(outcome.observation);
+  results.add(outcome.beliefs);
+  results.add(outcome.task_beliefs);
   RowHash times(last.times, schema);
   times.add(times_table(), outcome.round);
   return {outcome.round.round, results.text(), times.text()};

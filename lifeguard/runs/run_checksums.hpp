@@ -27,6 +27,7 @@ class RowHash {
 
   template <class Row>
   void add(const Table<Row>& table, const Row& row) {
+    if (table.since > schema_) return;
     hash_.add(table.name);
     for (const Column<Row>& column : table.columns) {
       if (column.since <= schema_) add(column.get(row));

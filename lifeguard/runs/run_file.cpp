@@ -189,6 +189,8 @@ struct RunWriter::Statements {
         regret(database),
         lemmas(database),
         observation(database),
+        beliefs(database),
+        task_belief(database),
         issue(database),
         checksum(database),
         checkpoint(database, /*replace=*/true),
@@ -202,6 +204,8 @@ struct RunWriter::Statements {
   RowInsert<StoredRegret> regret;
   RowInsert<StoredLemmas> lemmas;
   RowInsert<StoredObservation> observation;
+  RowInsert<StoredBeliefs> beliefs;
+  RowInsert<StoredTaskBelief> task_belief;
   RowInsert<StoredIssue> issue;
   RowInsert<StoredChecksum> checksum;
   RowInsert<StoredCheckpoint> checkpoint;
@@ -362,6 +366,8 @@ void RunWriter::add(const RoundOutcome& outcome) {
     statements_->regret(outcome.regret);
     statements_->lemmas(outcome.lemmas);
     statements_->observation(outcome.observation);
+    statements_->beliefs(outcome.beliefs);
+    statements_->task_belief(outcome.task_beliefs);
     last_ = next_checksum(last_, outcome);
     statements_->checksum(last_);
   } catch (const SQLite::Exception& error) {
@@ -668,6 +674,20 @@ std::vector<StoredLemmas> RunReader::lemmas(long first) const {
   return rounds_of(table_of<StoredLemmas>(), first);
 }
 
+std::vector<StoredBeliefs> RunReader::beliefs(long first) const {
+  return rounds_of(table_of<StoredBeliefs>(), first);
+}
+
+std::vector<StoredTaskBelief> RunReader::task_beliefs(long first) const {
+  const Table<StoredTaskBelief>& table = table_of<StoredTaskBelief>();
+  std::vector<StoredTaskBelief> found = rows(table, first);
+  if (!found.empty() && (!header_.begun || found.back().round() > header_.rounds_done)) {
+    damaged(fmt::format("table {}, moment {}: is later than the last commit", table.name,
+                        found.back().moment));
+  }
+  return found;
+}
+
 std::vector<StoredChecksum> RunReader::checksums(long first) const {
   return rounds_of(table_of<StoredChecksum>(), first);
 }
@@ -805,7 +825,11 @@ std::vector<std::string> RunReader::checksum_findings() const {
   RowsInOrder<StoredRegret> regrets_in_order(regrets(), findings);
   RowsInOrder<StoredLemmas> lemmas_in_order(lemmas(), findings);
   RowsInOrder<StoredObservation> observations_in_order(observations(), findings);
+  RowsInOrder<StoredBeliefs> beliefs_in_order(beliefs(), findings);
   RowsInOrder<StoredChecksum> checksums_in_order(checksums(), findings);
+  // Before a round and after it: both belong to it.
+  std::vector<StoredTaskBelief> of_tasks = task_beliefs();
+  std::size_t next_of_tasks = 0;
   // Each round is held against the hash before it as it is stored, so that one that was changed is
   // one finding and not the end of the chain.
   StoredChecksum last{0, first_header_, ""};
@@ -826,7 +850,13 @@ std::vector<std::string> RunReader::checksum_findings() const {
                  certificates_in_order.take(round),
                  regrets_in_order.take(round),
                  lemmas_in_order.take(round),
-                 observations_in_order.take(round)};
+                 observations_in_order.take(round),
+                 beliefs_in_order.take(round),
+                 {}};
+      for (; next_of_tasks < of_tasks.size() && of_tasks[next_of_tasks].round() <= round;
+           ++next_of_tasks) {
+        outcome.task_beliefs.push_back(std::move(of_tasks[next_of_tasks]));
+      }
       last = next_checksum(last, outcome, header_.schema_version);
     }
     const auto stored = checksums_in_order.take(round);

@@ -158,6 +158,9 @@ class RunReader {
   std::vector<StoredCertificate> certificates(long first = kFirst) const;
   std::vector<StoredRegret> regrets(long first = kFirst) const;
   std::vector<StoredLemmas> lemmas(long first = kFirst) const;
+  std::vector<StoredBeliefs> beliefs(long first = kFirst) const;
+  /// From this moment on (StoredTaskBelief).
+  std::vector<StoredTaskBelief> task_beliefs(long first = kFirst) const;
   std::vector<StoredChecksum> checksums(long first = kFirst) const;
   std::vector<StoredObservation> observations(long first = kFirst) const;
   /// Policies that were handed out, from this place on.

@@ -223,6 +223,7 @@ const Table<StoredRound>& table_of() {
        column("loss_after", Fit::any, &R::loss_after),
        column("step_kl", Fit::any, &R::step_kl),
        column("noise_share", Fit::any, &R::noise_share),
+       column("agreement", Fit::any, &R::agreement).added_in(7),
        column("played", Fit::each_parameter, &R::played),
        column("unsafe", Fit::number_of_tasks, &R::unsafe),
        column("projection", Fit::any, &R::projection),
@@ -319,6 +320,34 @@ const Table<StoredLemmas>& table_of() {
        column("printed_gamma2", kAny, kOf, &V::printed_gamma2),
        column("excess", kAny, kOf, &V::excess)},
       3};
+  return table;
+}
+
+template <>
+const Table<StoredBeliefs>& table_of() {
+  using B = StoredBeliefs;
+  static const Table<B> table{"beliefs",
+                              {column("round", Fit::positive, &B::round),
+                               column("trust_in_mean", Fit::any, &B::trust_in_mean),
+                               column("mean", Fit::each_parameter, &B::mean),
+                               column("units", Fit::each_parameter, &B::units),
+                               column("variances", Fit::each_parameter, &B::variances),
+                               column("directions", Fit::directions, &B::directions),
+                               column("readings", Fit::directions, &B::readings),
+                               column("places", Fit::places, &B::places)},
+                              7};
+  return table;
+}
+
+template <>
+const Table<StoredTaskBelief>& table_of() {
+  using B = StoredTaskBelief;
+  static const Table<B> table{
+      "task_beliefs",
+      {column("moment", Fit::positive, &B::moment), column("task", Fit::task, &B::task),
+       column("visit", Fit::not_negative, &B::visit), column("mean", Fit::each_parameter, &B::mean),
+       column("covariance", Fit::covariance, &B::covariance)},
+      7};
   return table;
 }
 

@@ -15,7 +15,7 @@
 namespace lifeguard {
 
 /// The schema that this lifeguard writes. It reads all from 1 on.
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 7;
 
 const char* to_string(RoundStatus status);
 const char* to_string(BasisPath path);
@@ -143,6 +143,9 @@ struct StoredRound {
   double loss_after = kNaN;
   double step_kl = kNaN;
   double noise_share = kNaN;
+  /// w of empirical Bayes after the round (TaskBeliefs); NaN for other methods and in files of
+  /// schemas before 7.
+  double agreement = kNaN;
   Eigen::VectorXd played;  // α of the visited task, as it was rolled out
   /// Tasks whose policy after the round breaks its constraints, by the independent checker.
   int unsafe = 0;
@@ -219,6 +222,32 @@ struct StoredLemmas {
   LemmaValues values;
 };
 
+/// What empirical Bayes believes of tasks after an evaluated round (TaskBeliefs, TaskDirections).
+struct StoredBeliefs {
+  long round = 0;
+  double trust_in_mean = kNaN;
+  Eigen::VectorXd mean;        // m
+  Eigen::VectorXd units;       // of each gain
+  Eigen::VectorXd variances;   // of tasks along all directions, the largest first
+  Eigen::MatrixXd directions;  // the first ones, one column each
+  Eigen::MatrixXd readings;    // readingsᵀ (α - m): the place of a policy along them
+  /// Of each task that is followed (followed_tasks.hpp) the place on the first two directions: its
+  /// mean (2), variance, covariance, variance. Before its first round it is that of any task.
+  Eigen::MatrixXd places;
+};
+
+/// What it believes of one task, before its first round and after some of its rounds
+/// (TaskPosterior), if that is followed.
+struct StoredTaskBelief {
+  long moment = 0;  // 2 round - 1 before a round, 2 round after it
+  int task = 0;
+  long visit = 0;  // how often it was visited then
+  Eigen::VectorXd mean = {};
+  Eigen::VectorXd covariance = {};  // its lower half, column by column
+
+  long round() const { return (moment + 1) / 2; }
+};
+
 /// What one round left behind, to be stored and shown.
 struct RoundOutcome {
   StoredRound round;
@@ -227,6 +256,8 @@ struct RoundOutcome {
   std::optional<StoredRegret> regret;
   std::optional<StoredLemmas> lemmas;
   std::optional<StoredObservation> observation;  // of a round from outside
+  std::optional<StoredBeliefs> beliefs;
+  std::vector<StoredTaskBelief> task_beliefs;  // of its task
 };
 
 /// A hash of all rows up to a round, and one of all times; see run_checksums.hpp.
@@ -310,6 +341,10 @@ const Table<StoredRegret>& table_of();
 template <>
 const Table<StoredLemmas>& table_of();
 template <>
+const Table<StoredBeliefs>& table_of();
+template <>
+const Table<StoredTaskBelief>& table_of();
+template <>
 const Table<StoredChecksum>& table_of();
 template <>
 const Table<StoredCheckpoint>& table_of();
@@ -337,6 +372,8 @@ void visit_tables(const Visitor& visitor) {
   visitor(table_of<StoredCertificate>());
   visitor(table_of<StoredRegret>());
   visitor(table_of<StoredLemmas>());
+  visitor(table_of<StoredBeliefs>());
+  visitor(table_of<StoredTaskBelief>());
   visitor(table_of<StoredChecksum>());
   visitor(table_of<StoredCheckpoint>());
   visitor(table_of<StoredKnowledge>());

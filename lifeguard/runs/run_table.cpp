@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "lifeguard/runs/followed_tasks.hpp"
+
 namespace lifeguard {
 
 static_assert(std::endian::native == std::endian::little, "blobs are little-endian numbers");
@@ -130,6 +132,13 @@ std::optional<Shape> shape_of(Fit fit, const RunSizes& sizes) {
       return Shape{sizes.basis, sizes.tasks};
     case Fit::anchors:
       return Shape{sizes.parameters(), sizes.tasks};
+    case Fit::directions:
+      return Shape{sizes.parameters(), std::min(kStoredDirections, sizes.parameters())};
+    case Fit::covariance:
+      return Shape{sizes.parameters() * (sizes.parameters() + 1) / 2, 1};
+    case Fit::places:
+      return Shape{kPlaceNumbers,
+                   static_cast<long>(followed_tasks(sizes.tasks, sizes.parameters()).size())};
     default:
       return std::nullopt;
   }
@@ -137,7 +146,8 @@ std::optional<Shape> shape_of(Fit fit, const RunSizes& sizes) {
 
 bool must_be_finite(Fit fit) {
   return fit == Fit::each_parameter || fit == Fit::basis || fit == Fit::coefficients ||
-         fit == Fit::anchors;
+         fit == Fit::anchors || fit == Fit::directions || fit == Fit::covariance ||
+         fit == Fit::places;
 }
 
 std::string wrong_size(std::size_t bytes, std::size_t entry, const std::optional<Shape>& shape) {
@@ -150,12 +160,15 @@ std::string wrong_size(std::size_t bytes, std::size_t entry, const std::optional
   return bytes == wanted ? "" : fmt::format("has {} bytes, must have {}", bytes, wanted);
 }
 
-/// A list with one entry for each task may be from a time when there were fewer.
+/// A list with entries for each task may be from a time when there were fewer.
 std::string wrong_list(std::size_t bytes, std::size_t entry, Fit fit, const RunSizes& sizes) {
-  if (fit != Fit::each_task || !sizes.grown) return wrong_size(bytes, entry, shape_of(fit, sizes));
-  const std::size_t most = static_cast<std::size_t>(sizes.tasks) * entry;
-  if (bytes > 0 && bytes <= most && bytes % entry == 0) return "";
-  return fmt::format("has {} bytes, must have a multiple of {}, at most {}", bytes, entry, most);
+  const std::optional<Shape> shape = shape_of(fit, sizes);
+  const bool of_tasks = fit == Fit::each_task || fit == Fit::places;
+  if (!of_tasks || !sizes.grown) return wrong_size(bytes, entry, shape);
+  const std::size_t most = static_cast<std::size_t>(shape->rows * shape->columns) * entry;
+  const std::size_t each = fit == Fit::places ? kPlaceNumbers * entry : entry;
+  if ((bytes > 0 || most == 0) && bytes <= most && bytes % each == 0) return "";
+  return fmt::format("has {} bytes, must have a multiple of {}, at most {}", bytes, each, most);
 }
 
 template <class Values>
@@ -166,11 +179,13 @@ std::string take_numbers(const Cell& cell, Fit fit, const RunSizes& sizes, Value
   const std::optional<Shape> shape = shape_of(fit, sizes);
   complaint = wrong_list(bytes->size(), sizeof(double), fit, sizes);
   if (!complaint.empty()) return complaint;
+  const auto count = static_cast<long>(bytes->size() / sizeof(double));
   if constexpr (Values::ColsAtCompileTime == 1) {
-    values.resize(static_cast<long>(bytes->size() / sizeof(double)));
+    values.resize(count);
+  } else if (fit == Fit::places) {
+    values.resize(kPlaceNumbers, count / kPlaceNumbers);
   } else {
-    values.resize(shape ? shape->rows : static_cast<long>(bytes->size() / sizeof(double)),
-                  shape ? shape->columns : 1);
+    values.resize(shape ? shape->rows : count, shape ? shape->columns : 1);
   }
   if (!bytes->empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
   if (must_be_finite(fit) && !values.allFinite()) return "holds a number that is not finite";

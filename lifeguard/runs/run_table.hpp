@@ -63,6 +63,9 @@ enum class Fit {
   basis,         // d × k
   coefficients,  // k × T
   anchors,       // d × T
+  directions,    // d × the number of directions that are stored
+  covariance,    // d × d, its lower half column by column
+  places,        // five numbers for each task that is followed (followed_tasks.hpp)
 };
 
 /// Whether the text is UTF-8, as SQLite and JSON take it to be; and what can be kept of it if not.

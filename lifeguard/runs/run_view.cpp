@@ -122,6 +122,9 @@ void RunView::take_rows(const RunReader& reader) {
   append(certificates, reader.certificates(next_round(certificates)));
   append(regrets, reader.regrets(next_round(regrets)));
   append(lemmas, reader.lemmas(next_round(lemmas)));
+  append(beliefs, reader.beliefs(next_round(beliefs)));
+  append(task_beliefs, reader.task_beliefs(task_beliefs.empty() ? RunReader::kFirst
+                                                                : task_beliefs.back().moment + 1));
   certificate_json = reader.certificate_json();
   if (header.observed) complete_grown(reader);
   for (const StoredCertificate& certificate : certificates) {

@@ -45,6 +45,9 @@ struct RunView {
   std::vector<StoredCertificate> certificates;
   std::vector<StoredRegret> regrets;
   std::vector<StoredLemmas> lemmas;
+  /// What empirical Bayes believed on the way; empty with other methods.
+  std::vector<StoredBeliefs> beliefs;
+  std::vector<StoredTaskBelief> task_beliefs;
   /// After header.rounds_done; the first ones before the first commit.
   Eigen::MatrixXd policies;
   /// Of a learner with a basis, likewise.

@@ -28,6 +28,7 @@
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "tests/support/fleets.hpp"
+#include "tests/support/played_runs.hpp"
 #include "tests/support/run_files.hpp"
 
 namespace lifeguard::run_damage_test {
@@ -66,6 +67,9 @@ std::vector<std::string> all_tables() {
 bool of_fleets(const std::string& table) {
   return table == "machines" || table == "changes" || table == "issues" || table == "observations";
 }
+
+/// What only a run has that believes something of its tasks.
+bool of_beliefs(const std::string& table) { return table == "beliefs" || table == "task_beliefs"; }
 
 class DamagedRuns : public RunFiles {
  protected:
@@ -208,7 +212,7 @@ TEST_F(DamagedRuns, EveryChangedColumnIsFoundByItsChecksum) {
 TEST_F(DamagedRuns, EveryChangedResultIsFoundByPlayingAgain) {
   for (const NamedColumn& column : all_columns()) {
     if (column.table == "timings" || column.name() == "checksums.times") continue;
-    if (of_fleets(column.table)) continue;
+    if (of_fleets(column.table) || of_beliefs(column.table)) continue;
     const std::string sql = change_of(path("whole.run"), column, 0);
     ASSERT_NE(sql, "") << column.name();
     const CheckOptions options{.replay = true, .checksums = Checksums::ignore};
@@ -231,7 +235,7 @@ TEST_F(DamagedRuns, AnUnfinishedRunDoesNotGoOnFromAnyChange) {
 
 TEST_F(DamagedRuns, DeletedAndAddedRowsAreFoundWithAndWithoutChecksums) {
   for (const std::string& table : all_tables()) {
-    if (of_fleets(table)) continue;
+    if (of_fleets(table) || of_beliefs(table)) continue;
     std::vector<std::string> statements = {
         fmt::format("DELETE FROM {}", table),
         fmt::format("DELETE FROM {0} WHERE rowid = (SELECT max(rowid) FROM {0})", table),
@@ -349,7 +353,10 @@ TEST_F(DamagedRuns, ValuesOfAnyKindInAnyColumnAreNoMoreThanAnError) {
 TEST_F(DamagedRuns, CutBlobsAreNamed) {
   int cut = 0;
   for (const NamedColumn& column : all_columns()) {
-    if (!column.blob || column.table == "checkpoint" || of_fleets(column.table)) continue;
+    if (!column.blob || column.table == "checkpoint" || of_fleets(column.table) ||
+        of_beliefs(column.table)) {
+      continue;
+    }
     for (const char* value : {"substr({0}, 2)", "substr({0}, 9)", "x''", "{0} || zeroblob(8)"}) {
       const std::string sql =
           fmt::format("UPDATE {} SET {} = cast({} AS BLOB)", column.table, column.column,
@@ -446,6 +453,115 @@ TEST_F(DamagedRuns, AFolderShowsWhatIsWrongWithEachFileAndTheOthersAsEver) {
   EXPECT_THROW(folder.report("text.run", -1), RunFileError);
   EXPECT_FALSE(folder.report("none.run", -1));
   EXPECT_TRUE(folder.report("whole.run", -1));
+}
+
+/// A run of empirical Bayes, and what is stored of what it believes.
+class DamagedBeliefs : public DamagedRuns {
+ protected:
+  void SetUp() override {
+    DamagedRuns::SetUp();
+    start_run(small_believing_experiment(), path("believing.run"));
+  }
+};
+
+TEST_F(DamagedBeliefs, WholeOnesHold) {
+  for (const Checksums checksums : {Checksums::verify, Checksums::ignore}) {
+    EXPECT_THAT(
+        findings_of(path("believing.run"), {.replay = true, .checksums = checksums}, "whole"),
+        testing::IsEmpty());
+  }
+}
+
+TEST_F(DamagedBeliefs, EveryChangeIsFoundByItsChecksumAndByPlayingAgain) {
+  int changes = 0;
+  for (const NamedColumn& column : all_columns()) {
+    if (!of_beliefs(column.table) && column.name() != "rounds.agreement") continue;
+    for (const long row : {0L, 4L}) {
+      const std::string sql = change_of(path("believing.run"), column, row);
+      ASSERT_NE(sql, "") << column.name();
+      const auto damaged = changed("believing.run", sql);
+      EXPECT_THAT(findings_of(damaged, {}, sql), testing::Not(testing::IsEmpty())) << sql;
+      EXPECT_THAT(findings_of(damaged, {.replay = true, .checksums = Checksums::ignore}, sql),
+                  testing::Not(testing::IsEmpty()))
+          << sql;
+      look_at(damaged, sql);
+      ++changes;
+    }
+  }
+  EXPECT_EQ(changes, 28);
+}
+
+TEST_F(DamagedBeliefs, ContradictionsAreFoundWithoutChecksums) {
+  std::vector<std::string> statements = {
+      "UPDATE rounds SET agreement = NULL WHERE round = 5",
+      "UPDATE rounds SET agreement = 1.5 WHERE round = 5",
+      "UPDATE beliefs SET trust_in_mean = -1 WHERE round = 5",
+      "UPDATE beliefs SET trust_in_mean = NULL WHERE round = 5",
+      "UPDATE beliefs SET units = zeroblob(16) WHERE round = 5",
+      "UPDATE beliefs SET variances = x'000000000000f03f0000000000000040' WHERE round = 5",
+      "UPDATE beliefs SET directions = zeroblob(32) WHERE round = 5",
+      "UPDATE beliefs SET readings = directions WHERE round = 5",
+      "UPDATE beliefs SET places = substr(places, 1, 24) || x'000000000000f0bf' || "
+      "substr(places, 33) WHERE round = 5",
+      // The last ones, which the stored learner has as well.
+      "UPDATE beliefs SET mean = zeroblob(16) WHERE round = 12",
+      "UPDATE beliefs SET places = zeroblob(120) WHERE round = 12",
+      "UPDATE task_beliefs SET task = (task + 1) % 3 WHERE moment = 6",
+      "UPDATE task_beliefs SET visit = visit + 1 WHERE moment = 6",
+      "UPDATE task_beliefs SET covariance = x'000000000000f0bf' || zeroblob(16) WHERE moment = 6",
+  };
+  for (const char* table : {"beliefs", "task_beliefs"}) {
+    statements.push_back(fmt::format("DELETE FROM {}", table));
+    statements.push_back(
+        fmt::format("DELETE FROM {0} WHERE rowid = (SELECT max(rowid) FROM {0})", table));
+    statements.push_back(
+        fmt::format("DELETE FROM {0} WHERE rowid = (SELECT min(rowid) FROM {0})", table));
+  }
+  for (const std::string& sql : statements) {
+    const auto damaged = changed("believing.run", sql);
+    EXPECT_THAT(findings_of(damaged, {.checksums = Checksums::ignore}, sql),
+                testing::Not(testing::IsEmpty()))
+        << sql;
+    look_at(damaged, sql);
+  }
+  // And beliefs of a learner that has none.
+  const std::string foreign =
+      "INSERT INTO beliefs VALUES (5, 1, zeroblob(16), zeroblob(16), zeroblob(16), zeroblob(32), "
+      "zeroblob(32), zeroblob(120))";
+  EXPECT_THAT(findings_of(changed("whole.run", foreign), {.checksums = Checksums::ignore}, foreign),
+              testing::Not(testing::IsEmpty()));
+  look_at(changed("whole.run", foreign), foreign);
+}
+
+TEST_F(DamagedBeliefs, CutBlobsAreNamedAndOtherValuesAreNoMoreThanAnError) {
+  for (const NamedColumn& column : all_columns()) {
+    if (!of_beliefs(column.table)) continue;
+    for (const char* value : {"substr({0}, 2)", "substr({0}, 9)", "x''", "{0} || zeroblob(8)"}) {
+      if (!column.blob) break;
+      const std::string sql =
+          fmt::format("UPDATE {} SET {} = cast({} AS BLOB)", column.table, column.column,
+                      fmt::format(fmt::runtime(value), column.column));
+      try {
+        const RunView view(changed("believing.run", sql));
+        ADD_FAILURE() << sql;
+      } catch (const DamagedRunFile& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("table " + column.table)) << sql;
+        EXPECT_THAT(error.what(), testing::HasSubstr("column " + column.column)) << sql;
+        EXPECT_THAT(error.what(), testing::HasSubstr("bytes")) << sql;
+      }
+    }
+    for (const char* value :
+         {"NULL", "-1", "9223372036854775807", "1e308", "'text'", "zeroblob(4096)",
+          "zeroblob(length({0}))", "cast(replace(hex({0}), '00', 'ff') AS BLOB)"}) {
+      const std::string sql = fmt::format(
+          "CREATE TABLE copy AS SELECT * FROM {0}; DROP TABLE {0}; ALTER TABLE copy RENAME TO {0}; "
+          "UPDATE {0} SET {1} = {2}",
+          column.table, column.column, fmt::format(fmt::runtime(value), column.column));
+      const auto damaged = changed("believing.run", sql);
+      look_at(damaged, sql, /*in_folder=*/false);
+      findings_of(damaged, {.checksums = Checksums::ignore}, sql);
+    }
+  }
 }
 
 /// A fleet that learnt four rounds from outside; one machine was added and one changed on the way.

@@ -229,6 +229,22 @@ TEST_F(OldRuns, WithoutABoundOfTheRegretHold) {
   EXPECT_EQ(check.bounds, 0);
 }
 
+TEST_F(OldRuns, OfEmpiricalBayesWithoutBeliefsHold) {
+  const RunView view(old_file("schema6.run"));
+  EXPECT_EQ(view.header.schema_version, 6);
+  EXPECT_EQ(view.rounds.size(), 6U);
+  EXPECT_TRUE(std::isnan(view.rounds.back().agreement));
+  EXPECT_TRUE(view.beliefs.empty());
+  EXPECT_TRUE(view.task_beliefs.empty());
+  const auto report = report_data({old_file("schema6.run")});
+  for (const auto& chart : report["experiments"][0]["charts"]) {
+    EXPECT_THAT(chart["name"].get<std::string>(), testing::Not(testing::StartsWith("knowledge")));
+  }
+  const RunCheck check = check_run(old_file("schema6.run"), true);
+  EXPECT_THAT(check.findings, testing::IsEmpty());
+  EXPECT_TRUE(check.checksums_checked);
+}
+
 TEST_F(OldRuns, OfTheFirstSchemasHaveNoRegretAndNoLemmas) {
   for (const int version : {1, 2}) {
     const auto file = path(fmt::format("{}.run", version));

@@ -27,6 +27,16 @@ reach = 0.5
   return configuration_of(parse_config(kConfig, "test"), method, seed);
 }
 
+/// Masses with limits on their gains, of a learner that believes something of them.
+inline ExperimentConfig small_believing_experiment(int rounds = 12, int tasks = 3) {
+  return parse_config("[experiment]\nname = \"believing\"\nrounds = " + std::to_string(rounds) +
+                          "\ntasks = " + std::to_string(tasks) +
+                          "\ntrajectories = 10\nsteps = 20\n[evaluation]\nstart_states = 4\n"
+                          "[learner]\nupdate = \"empirical Bayes\"\n[projection]\np = 1e-6\n"
+                          "[family]\nbase = \"mass-spring\"\n[safe_set.lqr_box]\nreach = 0.5\n",
+                      "test");
+}
+
 /// The same without constraints, four rounds.
 inline ExperimentConfig small_free_experiment(const std::string& method) {
   constexpr const char* kConfig =
