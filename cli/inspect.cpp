@@ -21,6 +21,7 @@
 #include "lifeguard/runs/output_file.hpp"
 #include "lifeguard/runs/policy_export.hpp"
 #include "lifeguard/runs/policy_header.hpp"
+#include "lifeguard/runs/run_beliefs.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/runs/run_summary.hpp"
@@ -164,6 +165,22 @@ std::vector<std::string> signal_texts(const std::vector<Signal>& signals) {
   return texts;
 }
 
+nlohmann::ordered_json knowledge_json(const KnowledgeSummary& knowledge) {
+  const auto parts = [](const std::vector<DirectionSummary::Part>& all) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& [name, share] : all) list.push_back({{"name", name}, {"share", share}});
+    return list;
+  };
+  nlohmann::ordered_json json = {{"directions", knowledge.directions},
+                                 {"effective_directions", knowledge.effective}};
+  for (const DirectionSummary& direction : knowledge.first) {
+    json["first"].push_back({{"explained", direction.explained},
+                             {"inputs", parts(direction.inputs)},
+                             {"gains", parts(direction.gains)}});
+  }
+  return json;
+}
+
 void info_of_run(const std::string& path, bool json) {
   const RunView view(path);
   const RunHeader& header = view.header;
@@ -179,6 +196,9 @@ void info_of_run(const std::string& path, bool json) {
         header.observed ? nlohmann::ordered_json() : nlohmann::ordered_json(experiment.rounds);
     result["observed"] = header.observed;
     result["k"] = experiment.k;  // 0 for methods without a basis
+    if (const auto knowledge = summarise_knowledge(view)) {
+      result["knowledge"] = knowledge_json(*knowledge);
+    }
     result["states"] = signal_texts(system.states);
     result["actions"] = signal_texts(system.actions);
     result["settings"] = values_json(view.settings);
@@ -227,6 +247,11 @@ void info_of_run(const std::string& path, bool json) {
         last.bound_changes == 0 ? "" : fmt::format(", {:.6g} changes", last.bound_changes));
     put("  knowledge   a leader is held to {:.6g} with it, to {:.6g} without\n",
         last.bound_of_leader(), last.bound_without_knowledge);
+  }
+  if (const auto knowledge = summarise_knowledge(view)) {
+    put("  tasks       differ most in {}\n", knowledge->first.front().words());
+    put("  directions  {:.1f} of {} in effect; the first explains {:.0f} % of the differences\n",
+        knowledge->effective, knowledge->directions, 100 * knowledge->first.front().explained);
   }
   if (summary.theorem) {
     put("  paper       Lemmas 1 to 4 use {:.2g} of their bounds; the regret's is {:.2g}\n",

@@ -94,16 +94,18 @@ std::vector<Point2> cut_by_curves(std::vector<Point2> polygon, const ChartRegion
   return polygon;
 }
 
-std::vector<Point2> ellipse(const ChartRegion& region, Eigen::Index i, Eigen::Index j) {
+/// The outline of the shadow of {p : (p - at)ᵀ S⁻¹ (p - at) ≤ 1}, a point if there is none.
+std::vector<Point2> shadow(const Eigen::MatrixXd& spread, const Point2& at, Eigen::Index i,
+                           Eigen::Index j) {
   constexpr int kCorners = 120;
-  const double a = std::sqrt(region.ellipsoid(i, i));
-  const double b = region.ellipsoid(i, j) / a;
-  const double c = std::sqrt(std::max(0.0, region.ellipsoid(j, j) - b * b));
+  const double a = std::sqrt(std::max(0.0, spread(i, i)));
+  const double b = a > 0 ? spread(i, j) / a : 0;
+  const double c = std::sqrt(std::max(0.0, spread(j, j) - b * b));
   std::vector<Point2> corners;
   for (int k = 0; k < kCorners; ++k) {
     const double angle = 2 * std::numbers::pi * k / kCorners;
-    corners.push_back({region.at(i) + a * std::cos(angle),
-                       region.at(j) + b * std::cos(angle) + c * std::sin(angle)});
+    corners.push_back(
+        {at[0] + a * std::cos(angle), at[1] + b * std::cos(angle) + c * std::sin(angle)});
   }
   return corners;
 }
@@ -143,7 +145,9 @@ std::vector<Point2> cross_section(const ChartRegion& region, std::size_t i, std:
                                   const std::vector<Point2>& view) {
   const auto x = static_cast<Eigen::Index>(i);
   const auto y = static_cast<Eigen::Index>(j);
-  if (region.ellipsoid.size() > 0) return ellipse(region, x, y);
+  if (region.ellipsoid.size() > 0) {
+    return shadow(region.ellipsoid, {region.at(x), region.at(y)}, x, y);
+  }
   // Of a region that goes on beyond the view no edge may be seen there.
   constexpr double kFar = 1000;
   const auto beyond = [](const Point2& seen) {
@@ -159,6 +163,11 @@ std::vector<Point2> cross_section(const ChartRegion& region, std::size_t i, std:
     polygon = clipped(polygon, a, b, region.margins(r) + a * region.at(x) + b * region.at(y));
   }
   return cut_by_curves(std::move(polygon), region, {x, y}, {view[i], view[j]});
+}
+
+std::vector<Point2> outline_of(const ChartEllipse& ellipse, std::size_t i, std::size_t j) {
+  return shadow(ellipse.spread, {ellipse.at[i], ellipse.at[j]}, static_cast<Eigen::Index>(i),
+                static_cast<Eigen::Index>(j));
 }
 
 std::optional<Point2> extent_along(const ChartRegion& region, std::size_t axis, double low,

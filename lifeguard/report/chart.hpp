@@ -126,6 +126,17 @@ struct ChartBox {
   std::vector<double> high = {};
 };
 
+/// All p with (p - at)ᵀ spread⁻¹ (p - at) ≤ 1 in the axes of a plane, of which the shadow is drawn:
+/// where something is believed to be.
+struct ChartEllipse {
+  std::string name = {};  // whose it is
+  std::string legend = {};
+  LineStyle style = {};
+  double fill = 0;  // how much of the colour is inside; where many lie on each other, little
+  std::vector<double> at = {};
+  Eigen::MatrixXd spread = {};
+};
+
 /// Values as colours: the larger the magnitude, the stronger; zero is the ground.
 struct ChartCells {
   std::vector<std::string> rows = {};
@@ -136,8 +147,8 @@ struct ChartCells {
 };
 
 /// All that a picture of some runs is: what the page draws, and what becomes an SVG. It is over
-/// rounds, or a plane, or cells. What is drawn later is in front: region, boxes, rules, intervals,
-/// lines, marks, each in its order.
+/// rounds, or a plane, or cells. What is drawn later is in front: region, ellipses, boxes, rules,
+/// intervals, lines, marks, each in its order.
 struct Chart {
   std::string name = {};  // of its kind: "margins"
   std::string run = {};   // the method whose run it shows; empty: the experiment
@@ -152,7 +163,8 @@ struct Chart {
   std::vector<ChartLine> lines = {};
   std::vector<ChartMark> marks = {};
   std::optional<ChartRegion> region = {};
-  std::vector<ChartBox> boxes = {};  // of a plane
+  std::vector<ChartEllipse> ellipses = {};  // of a plane, as are boxes
+  std::vector<ChartBox> boxes = {};
   std::optional<ChartPlane> plane = {};
   std::optional<ChartCells> cells = {};
 };
@@ -165,6 +177,9 @@ std::vector<Point2> points_of(const Chart& chart, const ChartLine& line);
 /// as the view can show: a curve is left out by at most a thousandth of it.
 std::vector<Point2> cross_section(const ChartRegion& region, std::size_t i, std::size_t j,
                                   const std::vector<Point2>& view);
+
+/// The outline of an ellipse in axes i and j.
+std::vector<Point2> outline_of(const ChartEllipse& ellipse, std::size_t i, std::size_t j);
 
 /// Where the region ends on both sides along the line through `at` in one axis, as far as it lies
 /// between `low` and `high`. Nothing if no part of it does. Not of an ellipsoid.

@@ -139,6 +139,16 @@ OrderedJson region_json(const ChartRegion& region, bool whole) {
   return json;
 }
 
+OrderedJson ellipse_json(const ChartEllipse& ellipse) {
+  OrderedJson json = style_json(ellipse.style);
+  json["name"] = ellipse.name;
+  set_unless_empty(json, "legend", ellipse.legend);
+  json["fill"] = ellipse.fill;
+  json["at"] = ellipse.at;
+  json["spread"] = rows_of(ellipse.spread);
+  return json;
+}
+
 OrderedJson box_json(const ChartBox& box) {
   OrderedJson json = style_json(box.style);
   set_unless_empty(json, "legend", box.legend);
@@ -176,6 +186,7 @@ OrderedJson chart_json(const Chart& chart, bool whole) {
   if (chart.plane) json["plane"] = plane_json(*chart.plane);
   if (chart.region) json["region"] = region_json(*chart.region, whole);
   if (chart.cells) json["cells"] = cells_json(*chart.cells);
+  set_list(json, "ellipses", chart.ellipses, ellipse_json);
   set_list(json, "boxes", chart.boxes, box_json);
   set_list(json, "rules", chart.rules, rule_json);
   set_list(json, "lines", chart.lines, line_json);

@@ -203,6 +203,14 @@ std::string region_paint(Colour colour) {
       on_paper(colour), kBandOpacity);
 }
 
+std::string ellipse_paint(const ChartEllipse& ellipse) {
+  const LineStyle& style = ellipse.style;
+  return fmt::format(
+      "fill=\"{0}\" fill-opacity=\"{1:g}\" stroke=\"{0}\" stroke-width=\"{2:g}\" "
+      "stroke-opacity=\"{3:g}\"",
+      on_paper(style.colour), ellipse.fill, style.width, style.opacity);
+}
+
 /// A drawing that begins at (0, 0), and its name.
 using LegendEntry = std::pair<std::string, std::string>;
 
@@ -217,6 +225,10 @@ std::vector<LegendEntry> legend_entries(const Chart& chart) {
   if (chart.region) {
     add(chart.region->legend, fmt::format("<path d=\"M1 -5H{0}V5H1Z\" {1}/>", kSwatch - 1,
                                           region_paint(chart.region->colour)));
+  }
+  for (const ChartEllipse& ellipse : chart.ellipses) {
+    add(ellipse.legend,
+        fmt::format("<path d=\"M1 -5H{0}V5H1Z\" {1}/>", kSwatch - 1, ellipse_paint(ellipse)));
   }
   for (const ChartBox& box : chart.boxes) add(box.legend, swatch(box.style));
   for (const ChartRule& rule : chart.rules) add(rule.legend, swatch(rule.style));
@@ -395,6 +407,16 @@ std::string svg_region(const Chart& chart, const SvgFrame& frame) {
                      region_paint(chart.region->colour), kInFrame);
 }
 
+std::string svg_ellipses(const Chart& chart, const SvgFrame& frame) {
+  std::string result;
+  for (const ChartEllipse& ellipse : chart.ellipses) {
+    const auto outline = outline_of(ellipse, chart.plane->across, chart.plane->up);
+    result += fmt::format("<path d=\"{}\" {}{}/>\n", polygon_path(outline, frame.x, frame.y),
+                          ellipse_paint(ellipse), kInFrame);
+  }
+  return result;
+}
+
 std::string svg_boxes(const Chart& chart, const SvgFrame& frame) {
   std::string result;
   for (const ChartBox& box : chart.boxes) {
@@ -499,6 +521,7 @@ std::string svg_of_axes(const Chart& chart, Scale scale) {
                                  : svg_axes(frame, chart.x_label, chart.y_label);
   if (chart.plane) body += svg_frame(frame);
   body += svg_region(chart, frame);
+  body += svg_ellipses(chart, frame);
   body += svg_boxes(chart, frame);
   body += svg_rules(chart, frame);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -558,14 +581,15 @@ std::string svg_of_cells(const Chart& chart) {
   body += svg_text((left + kWidth - kRight) / 2, bottom + 34, "middle", chart.x_label);
   constexpr int kSteps = 21;
   constexpr double kStep = 8;
+  constexpr double kRampEnds = 60;  // room for the numbers at its ends
+  const double ramp = std::min(left, kWidth - kStep * kSteps - 2 * kRampEnds) + kRampEnds;
   for (int i = 0; i < kSteps; ++i) {
     body += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{}\" height=\"10\" {}/>\n",
-                        left + 60 + kStep * i, bottom + 46, kStep,
+                        ramp + kStep * i, bottom + 46, kStep,
                         paint(largest * (2.0 * i / (kSteps - 1) - 1)));
   }
-  body += svg_text(left + 54, bottom + 55, "end", fmt::format("{:.3g}", -largest));
-  body +=
-      svg_text(left + 66 + kStep * kSteps, bottom + 55, "start", fmt::format("{:.3g}", largest));
+  body += svg_text(ramp - 6, bottom + 55, "end", fmt::format("{:.3g}", -largest));
+  body += svg_text(ramp + 6 + kStep * kSteps, bottom + 55, "start", fmt::format("{:.3g}", largest));
   return document(chart, bottom + 70, body);
 }
 

@@ -12,6 +12,7 @@
 #include "lifeguard/report/axis_range.hpp"
 #include "lifeguard/report/closed_loop_charts.hpp"
 #include "lifeguard/report/incident_charts.hpp"
+#include "lifeguard/report/knowledge_charts.hpp"
 #include "lifeguard/report/mark_labels.hpp"
 #include "lifeguard/report/principal_plane.hpp"
 #include "lifeguard/report/report_data.hpp"
@@ -293,13 +294,6 @@ std::optional<Chart> coefficients_chart(const RunDetails& details, long /*since*
   return chart;
 }
 
-/// The number at the end of a task's name, or all of it.
-std::string short_name(const std::string& name) {
-  const std::size_t last = name.find_last_not_of("0123456789");
-  if (last == std::string::npos || last + 1 == name.size()) return name;
-  return name.substr(last + 1);
-}
-
 std::optional<Chart> resemblance_chart(const RunDetails& details, long /*since*/) {
   const PrincipalPlane found = principal_plane(details.coefficients);
   Chart chart;
@@ -458,19 +452,24 @@ using OfTask = std::optional<Chart> (*)(const RunDetails& details, std::size_t t
 
 /// Every kind of chart, in the order of the page.
 constexpr std::variant<OfExperiment, OfRun, OfTask> kCharts[] = {
-    cost_chart,               //
-    safe_region_chart,        //
-    guaranteed_region_chart,  //
-    decay_chart,              //
-    margins_chart,            //
-    falls_chart,              //
-    violations_chart,         //
-    saturations_chart,        //
-    spectrum_chart,           //
-    losses_regret_chart,      //
-    cost_regret_chart,        //
-    coefficients_chart,       //
-    resemblance_chart,        //
+    cost_chart,                  //
+    safe_region_chart,           //
+    guaranteed_region_chart,     //
+    decay_chart,                 //
+    margins_chart,               //
+    falls_chart,                 //
+    violations_chart,            //
+    saturations_chart,           //
+    spectrum_chart,              //
+    knowledge_spectrum_chart,    //
+    knowledge_directions_chart,  //
+    knowledge_tasks_chart,       //
+    knowledge_belief_chart,      //
+    knowledge_agreement_chart,   //
+    losses_regret_chart,         //
+    cost_regret_chart,           //
+    coefficients_chart,          //
+    resemblance_chart,           //
 };
 
 }  // namespace

@@ -39,6 +39,13 @@ LabelBox label_box(const Point2& place, std::size_t letters, ChartMark::Side sid
 
 }  // namespace
 
+std::string short_name(const std::string& name) {
+  const std::size_t last = name.find_last_not_of("0123456789.");
+  if (last == std::string::npos) return name;
+  const std::size_t first = name.find_first_not_of('.', last + 1);
+  return first == std::string::npos ? name : name.substr(first);
+}
+
 void place_labels(Chart& chart) {
   const ChartPlane& plane = *chart.plane;
   const auto share = [&](const ChartMark& mark, std::size_t axis) {

@@ -5,7 +5,7 @@
 import * as Plot from "@observablehq/plot";
 import type { Cells, ChartDescription, Line, LineStyle, Mark, Palette, Plane, Scale } from "./data";
 import { Check, Choice, h, short, svg, table, type Cell } from "./elements";
-import { crossSection, sidesOf, type Point2 } from "./section";
+import { crossSection, outlineOf, sidesOf, type Point2 } from "./section";
 
 type Drawn = (SVGElement | HTMLElement) & Plot.Plot;
 
@@ -49,7 +49,7 @@ const logY = (view: View): boolean => view.scale !== "linear";
 
 const placeOf = (mark: Mark, view: View): Point => ({ x: mark.at[view.across], y: mark.at[view.up], half: 0, title: mark.name });
 
-/** What the rows of a plane's tables are. */
+/** What the rows of tables are. */
 const countedIn = (chart: ChartDescription): string => chart.x ?? "round";
 
 function pointsOf(chart: ChartDescription, line: Line, view: View): Point[] {
@@ -62,7 +62,7 @@ function pointsOf(chart: ChartDescription, line: Line, view: View): Point[] {
     }
     const value = defined(row[line.column]);
     const half = line.half === undefined ? 0 : (row[line.half] ?? 0);
-    const title = `${line.name}\nround ${round}: ${short(value)}${half > 0 ? ` ± ${short(half)}` : ""}`;
+    const title = `${line.name}\n${countedIn(chart)} ${round}: ${short(value)}${half > 0 ? ` ± ${short(half)}` : ""}`;
     return { x: onAxis(round, logX(view)), y: onAxis(value, logY(view)), half, title };
   });
   if (chart.plane && line.to_mark !== undefined) points.push(placeOf(chart.marks![line.to_mark], view));
@@ -76,6 +76,14 @@ const strokeOf = (style: LineStyle) => ({
   strokeOpacity: style.opacity,
   strokeLinecap: "round" as const,
 });
+
+function ellipses(chart: ChartDescription, view: View): Plot.Markish[] {
+  if (view.across === view.up) return [];
+  return (chart.ellipses ?? []).map((ellipse) => {
+    const outline = outlineOf(ellipse, view.across, view.up);
+    return Plot.line([...outline, outline[0]], { ...strokeOf(ellipse), fill: colour(ellipse.colour), fillOpacity: ellipse.fill, clip: true });
+  });
+}
 
 function boxes(chart: ChartDescription, view: View): Plot.Markish[] {
   if (view.across === view.up) return [];
@@ -150,6 +158,7 @@ function axesOptions(chart: ChartDescription, view: View, polygon: Point2[]): Pl
             fill: colour(chart.region!.colour), fillOpacity: kBandOpacity, stroke: colour(chart.region!.colour), strokeWidth: 2, clip: true,
           })
         : null,
+      ...ellipses(chart, view),
       ...boxes(chart, view),
       ...rules(chart, view),
       ...bands(lines, view),
@@ -169,7 +178,8 @@ function cellsOptions(chart: ChartDescription, cells: Cells, width: number): Plo
   );
   type One = (typeof all)[number];
   const marginLeft = Math.min(width / 2, 16 + 7 * Math.max(...cells.rows.map((name) => name.length)));
-  const every = Math.ceil((28 * cells.columns.length) / (width - marginLeft));
+  const label = Math.max(28, 4 + 6.2 * Math.max(...cells.columns.map((name) => name.length)));
+  const every = Math.ceil((label * cells.columns.length) / (width - marginLeft));
   return {
     marginLeft,
     x: { label: `${chart.x} →`, labelAnchor: "right", domain: cells.columns, padding: 0, tickFormat: (name: string, i: number) => (i % every ? "" : name) },
@@ -187,13 +197,13 @@ function cellsOptions(chart: ChartDescription, cells: Cells, width: number): Plo
 }
 
 /** A small drawing for the legend. */
-function swatch(shape: string, style: LineStyle): SVGElement {
+function swatch(shape: string, style: LineStyle, fill = kBandOpacity): SVGElement {
   const drawing = svg("svg", { width: kSwatch, height: 14, viewBox: `0 -7 ${kSwatch} 14`, "aria-hidden": "true" });
   const stroke = `stroke:${colour(style.colour)};stroke-width:${style.width};stroke-opacity:${style.opacity ?? 1}`;
   const middle = kSwatch / 2;
   const drawn = {
     line: () => svg("path", { d: `M2 0H${kSwatch - 2}`, style: stroke, "stroke-dasharray": style.dash ?? "", "stroke-linecap": "round" }),
-    area: () => svg("path", { d: `M2 -5H${kSwatch - 2}V5H2Z`, style: `${stroke};fill:${colour(style.colour)};fill-opacity:${kBandOpacity}` }),
+    area: () => svg("path", { d: `M2 -5H${kSwatch - 2}V5H2Z`, style: `${stroke};fill:${colour(style.colour)};fill-opacity:${fill}` }),
     dot: () => svg("circle", { cx: middle, r: 5, style: `fill:${colour(style.colour)}` }),
     ring: () => svg("circle", { cx: middle, r: 4.5, style: `fill:none;${stroke}` }),
     cross: () => svg("path", { d: `M${middle - 5} -5l10 10m0 -10l-10 10`, style: stroke, "stroke-linecap": "round" }),
@@ -204,14 +214,15 @@ function swatch(shape: string, style: LineStyle): SVGElement {
 
 function legend(chart: ChartDescription): HTMLElement {
   const list = h("ul", { class: "legend" });
-  const add = (name: string | undefined, shape: string, style: LineStyle) => {
+  const add = (name: string | undefined, shape: string, style: LineStyle, fill?: number) => {
     if (!name) return;
     const item = h("li");
-    item.append(swatch(shape, style), name);
+    item.append(swatch(shape, style, fill), name);
     list.append(item);
   };
   const plain = (name: string): LineStyle => ({ colour: name, width: 2 });
   if (chart.region) add(chart.region.legend, "area", plain(chart.region.colour));
+  for (const ellipse of chart.ellipses ?? []) add(ellipse.legend, "area", ellipse, ellipse.fill);
   for (const box of chart.boxes ?? []) add(box.legend, "line", box);
   for (const rule of chart.rules ?? []) add(rule.legend, "line", rule);
   for (const line of chart.lines ?? []) add(line.legend, "line", line);
@@ -242,7 +253,7 @@ function numbersOf(chart: ChartDescription, view: View): { head: string[]; rows:
   }
   const named = tables.some((one) => one.name);
   return {
-    head: [...(named ? [""] : []), "round", ...(tables[0]?.heads ?? [])],
+    head: [...(named ? [""] : []), countedIn(chart), ...(tables[0]?.heads ?? [])],
     rows: tables.flatMap((one) => one.rounds.map((round, i) => [...(named ? [one.name] : []), round, ...one.values[i]])),
   };
 }

@@ -71,6 +71,15 @@ export interface Box extends LineStyle {
   low: Numbers;
   high: Numbers;
 }
+/** Where something is believed to be: all p with (p - at)ᵀ spread⁻¹ (p - at) ≤ 1, of which the shadow is seen. */
+export interface Ellipse extends LineStyle {
+  name: string;
+  legend?: string;
+  /** How much of the colour is inside. */
+  fill: number;
+  at: number[];
+  spread: number[][];
+}
 export interface Cells {
   rows: string[];
   columns: string[];
@@ -87,7 +96,7 @@ export interface ChartDescription {
   task?: number;
   title: string;
   note: string;
-  /** Of a plane: what rows are counted in, if not rounds. */
+  /** What is counted across; of a plane: what rows are counted in, if not rounds. */
   x?: string;
   y?: string;
   scales: Scale[];
@@ -96,6 +105,7 @@ export interface ChartDescription {
   lines?: Line[];
   marks?: Mark[];
   region?: Region;
+  ellipses?: Ellipse[];
   boxes?: Box[];
   plane?: Plane;
   cells?: Cells;

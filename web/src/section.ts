@@ -98,11 +98,12 @@ function cutByCurves(start: Point2[], region: Region, axes: number[], view: Poin
   return polygon;
 }
 
-function ellipse({ ellipsoid, at }: Region, i: number, j: number): Point2[] {
+/** The outline of the shadow of all p with (p - at)ᵀ spread⁻¹ (p - at) ≤ 1 in two axes. */
+export function outlineOf({ spread, at }: { spread: number[][]; at: number[] }, i: number, j: number): Point2[] {
   const kCorners = 120;
-  const a = Math.sqrt(ellipsoid![i][i]);
-  const b = ellipsoid![i][j] / a;
-  const c = Math.sqrt(Math.max(0, ellipsoid![j][j] - b * b));
+  const a = Math.sqrt(Math.max(0, spread[i][i]));
+  const b = a > 0 ? spread[i][j] / a : 0;
+  const c = Math.sqrt(Math.max(0, spread[j][j] - b * b));
   return Array.from({ length: kCorners }, (_, k): Point2 => {
     const [cos, sin] = [Math.cos((2 * Math.PI * k) / kCorners), Math.sin((2 * Math.PI * k) / kCorners)];
     return [at[i] + a * cos, at[j] + b * cos + c * sin];
@@ -111,7 +112,7 @@ function ellipse({ ellipsoid, at }: Region, i: number, j: number): Point2[] {
 
 /** In axes i and j, of which `view` says what is seen; no edge may be seen where the region goes on beyond that. */
 export function crossSection(region: Region, i: number, j: number, view: Point2[]): Point2[] {
-  if (region.ellipsoid) return ellipse(region, i, j);
+  if (region.ellipsoid) return outlineOf({ spread: region.ellipsoid, at: region.at }, i, j);
   const kFar = 1000;
   const [[x0, x1], [y0, y1]] = [i, j].map((k) => {
     const [from, to] = view[k];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { chartOf, closedLoopConfiguration, configuration, launch, lifeguard, open, reportOf, rowsOfTables, temporary } from "./support.mjs";
+import { believingConfiguration, chartOf, closedLoopConfiguration, configuration, launch, lifeguard, open, reportOf, rowsOfTables, temporary } from "./support.mjs";
 
 const folder = temporary();
 const file = (name) => join(folder, name);
@@ -56,7 +56,7 @@ test("every chart of the report is there, with its title, its meaning and its nu
     const card = page.locator(`[data-chart=${chart.name}]`);
     assert.equal(await card.locator("h2").innerText(), chart.title);
     assert.equal(await card.locator("figcaption").textContent(), chart.note);
-    const entries = [chart.region, ...(chart.boxes ?? []), ...(chart.rules ?? []), ...(chart.lines ?? []), ...(chart.marks ?? [])].map((one) => one?.legend).filter(Boolean);
+    const entries = [chart.region, ...(chart.ellipses ?? []), ...(chart.boxes ?? []), ...(chart.rules ?? []), ...(chart.lines ?? []), ...(chart.marks ?? [])].map((one) => one?.legend).filter(Boolean);
     if (!chart.cells) assert.deepEqual(await card.locator(".legend li").allInnerTexts(), entries);
     assert.equal(await card.getByLabel("logarithmic").isVisible(), chart.scales.length > 1);
   }
@@ -233,6 +233,59 @@ function isInside(polygon, point, room) {
   });
   return turns.every((turn) => turn >= 0) || turns.every((turn) => turn <= 0);
 }
+
+test("what L knows: its spectrum, directions, tasks with their ellipses, agreement, and what is believed of a task", async () => {
+  const path = file("believing.run");
+  lifeguard("run", believingConfiguration(folder), "-o", path, "--quiet");
+  lifeguard("report", path, "-o", file("believing.html"));
+  const believing = reportOf(path);
+  const page = await open(browser, url("believing.html"));
+  await page.locator(".toolbar").getByLabel("Task").selectOption({ index: 2 });
+  for (const [name, task] of [["knowledge-spectrum"], ["knowledge-agreement"], ["knowledge-belief", 2]]) {
+    const chart = chartOf(believing, name, "learner", task);
+    assert.deepEqual(await rowsOf(page, name), rowsOfTables(chart), name);
+    const line = chart.lines.at(-1);
+    const points = pointsOf(chart, line);
+    // Of an axis that is logarithmic the numbers are compared by their own size.
+    const found = await drawnLine(page, name, `var(--chart-${line.colour})`);
+    assert.equal(found.length, points.length, name);
+    found.forEach((point, i) => assert.ok(Math.abs(point[1] - points[i][1]) < 2e-2 * Math.max(...points.map((p) => Math.abs(p[1]))), name));
+  }
+  const belief = chartOf(believing, "knowledge-belief", "learner", 2);
+  assert.deepEqual(belief.tables[0].rounds.slice(0, 4), [0, 1, 2, 3]);
+  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts["knowledge-belief"].head), ["visit", "mean", "± 2 deviations"]);
+  assert.equal(await page.locator('[data-chart=knowledge-belief] g[aria-label="area"] path').count(), 1);
+
+  const { cells } = chartOf(believing, "knowledge-directions", "learner");
+  assert.deepEqual(await rowsOf(page, "knowledge-directions"), cells.values.map((values, g) => [cells.rows[g], ...values]));
+  for (const k of [0, 1, 2]) assert.ok(Math.abs(cells.values.reduce((sum, row) => sum + row[k] ** 2, 0) - 1) < 1e-9);
+
+  // Every task is in the middle of its ellipse, which ends two deviations from there.
+  const tasks = chartOf(believing, "knowledge-tasks", "learner");
+  assert.deepEqual(await rowsOf(page, "knowledge-tasks"), tasks.marks.map((mark) => [mark.name, ...mark.at]));
+  const outlines = await page.evaluate(() => {
+    const plot = window.lifeguard.charts["knowledge-tasks"].plot;
+    const [x, y] = [plot.scale("x"), plot.scale("y")];
+    return [...plot.querySelectorAll('g[aria-label="line"]')].map((g) => {
+      const numbers = g.querySelector("path").getAttribute("d").match(/-?[\d.]+(e-?\d+)?/g).map(Number);
+      const across = numbers.filter((_, i) => i % 2 === 0).map((v) => x.invert(v));
+      const up = numbers.filter((_, i) => i % 2 === 1).map((v) => y.invert(v));
+      return [Math.min(...across), Math.max(...across), Math.min(...up), Math.max(...up)];
+    });
+  });
+  assert.equal(outlines.length, tasks.ellipses.length);
+  const seen = tasks.plane.view.map(([from, to]) => to - from);
+  outlines.forEach((ends, i) => {
+    const { at, spread } = tasks.ellipses[i];
+    const expected = [0, 1].flatMap((k) => [at[k] - Math.sqrt(spread[k][k]), at[k] + Math.sqrt(spread[k][k])]);
+    ends.forEach((end, k) => assert.ok(Math.abs(end - expected[k]) < 5e-3 * seen[Math.floor(k / 2)], `${i}: ${ends} is not ${expected}`));
+  });
+  lifeguard("figures", path, "-o", file("figures"), "--svg-only");
+  const svg = readFileSync(file("figures/believing-knowledge-tasks-learner.svg"), "utf8");
+  assert.equal([...svg.matchAll(/<path d="M[^"]*Z" fill="[^"]*" fill-opacity="[^"]*" [^>]*clip-path/g)].length, tasks.ellipses.length);
+  assert.match(lifeguard("info", path), /tasks +differ most in the gains on .* %\).*\n +directions +[\d.]+ of 4 in effect; the first explains \d+ % of the differences/);
+  assert.deepEqual(page.errors, []);
+});
 
 test("closed loops: the guaranteed region, the curved safe region and the decay", async () => {
   lifeguard("compare", closedLoopConfiguration(folder), "--seeds", "1", "--out", file("poles"), "--quiet", "--set", 'experiment.methods=["learner","pg"]');

@@ -39,6 +39,17 @@ export function configuration(folder, { name = "small", base = "mass-spring", ro
   return path;
 }
 
+/** Cart-poles of which a learner believes something. */
+export function believingConfiguration(folder) {
+  const path = join(folder, "config-believing.toml");
+  writeFileSync(
+    path,
+    `[experiment]\nname = "believing"\nrounds = 40\ntasks = 4\ntrajectories = 20\n[evaluation]\nstart_states = 5\n` +
+      `[learner]\nupdate = "empirical Bayes"\n[projection]\np = 1e-6\n[family]\nbase = "cart-pole"\n`,
+  );
+  return path;
+}
+
 /** Cart-poles that are guaranteed not to fall. */
 export function closedLoopConfiguration(folder) {
   const path = join(folder, "config-closed-loop.toml");
