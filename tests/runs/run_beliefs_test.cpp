@@ -10,10 +10,12 @@
 
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/task_directions.hpp"
+#include "lifeguard/runs/fleet_run.hpp"
 #include "lifeguard/runs/followed_tasks.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
 #include "lifeguard/runs/run_view.hpp"
+#include "tests/support/fleets.hpp"
 #include "tests/support/played_runs.hpp"
 #include "tests/support/run_files.hpp"
 
@@ -186,6 +188,37 @@ TEST_F(StoredBeliefsOf, ManyTasksAreStoredByAsManyAsAreFollowed) {
   EXPECT_EQ(view.beliefs.back().places.cols(), static_cast<long>(followed_tasks(40, 2).size()));
   for (const StoredTaskBelief& belief : view.task_beliefs) EXPECT_TRUE(is_followed(belief.task, 2));
   EXPECT_THAT(check_run(path("many.run"), true).findings, testing::IsEmpty());
+}
+
+/// A fleet that learns from outside, and grows: what was believed before is of the machines that
+/// were there.
+TEST_F(StoredBeliefsOf, AFleetThatGrowsIsBelievedAsFarAsItIsThere) {
+  const std::string rule = "[learner]\nupdate = \"empirical Bayes\"\n";
+  {
+    const ExperimentConfig config = small_fleet(rule);
+    FleetRun fleet(config, path("fleet.run"));
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      fly_round(fleet, config, seed % 2 == 1 ? "a" : "b", seed);
+    }
+  }
+  EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
+  {
+    const ExperimentConfig config = small_fleet(kThirdMachine + rule);
+    FleetRun fleet(config, path("fleet.run"));
+    for (std::uint64_t seed = 5; seed <= 7; ++seed) fly_round(fleet, config, "c", seed);
+  }
+  EXPECT_THAT(check_run(path("fleet.run")).findings, testing::IsEmpty());
+  const RunView view(path("fleet.run"));
+  ASSERT_EQ(view.beliefs.size(), 7U);
+  EXPECT_EQ(view.beliefs[3].places.cols(), 2);
+  EXPECT_EQ(view.beliefs[6].places.cols(), 3);
+  long of_new = 0;
+  for (const StoredTaskBelief& belief : view.task_beliefs) {
+    if (belief.task != 2) continue;
+    EXPECT_EQ(belief.visit, of_new++);  // the prior first
+  }
+  EXPECT_EQ(of_new, 4);
+  EXPECT_TRUE(summarise_knowledge(view));
 }
 
 }  // namespace lifeguard::run_beliefs_test
