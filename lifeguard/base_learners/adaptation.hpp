@@ -17,6 +17,11 @@ BaseLearnerSettings adapted(const BaseLearnerSettings& base_learner,
 /// error for advantages of variance 1.
 double action_curvature(const Trajectories& trajectories, const PolicyGradient& gradient);
 
+/// How many times as long as its trust region allows a step may be, in KL divergence, whose noise
+/// is this share of it: sure_noise_share / noise_share, at least once and never more than a batch
+/// can vouch for. However sure its direction, the landscape is known only where the batch has been.
+double sure_growth(double sure_noise_share, double noise_share);
+
 /// Scales the step of an eNAC loss with trust region `radius`: to a larger one where the direction
 /// is sure, and down to the limit of Newton steps. `gradient` is what make_round_loss left of this
 /// batch.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
@@ -81,10 +82,9 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
                        ? 1.0
                        : std::max(base.step.shrinkage_floor, 1.0 - share);
   const AdaptationSettings& adaptation = settings.adaptation;
-  double scale = std::sqrt(2 * radius / q);
+  double scale = std::sqrt(2 * radius * sure_growth(adaptation.sure_noise_share, share) / q);
   loss.trust_region = radius;
   loss.newton_radius = kNaN;
-  if (adaptation.sure_noise_share > share) scale *= std::sqrt(adaptation.sure_noise_share / share);
   if (adaptation.newton_limit > 0) {
     const double limit = adaptation.newton_limit;
     loss.newton_radius = 0.5 * limit * limit * q;

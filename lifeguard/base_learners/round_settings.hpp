@@ -155,8 +155,8 @@ struct AdaptationSettings {
   /// the batch. The mean action then moves by √(2 · this) standard deviations of the exploration
   /// noise, whatever the horizon. ≥ 0; 0 leaves the base learner's δ alone.
   double trust_region_per_step = 1.8;
-  /// δ grows by max(1, this / ν) where the noise share ν of the gradient is small: a direction that
-  /// the batch is sure of may be followed further. ≥ 0; 0 means never.
+  /// δ grows by max(1, this / ν), at most eight times, where the noise share ν of the gradient is
+  /// small: a direction that the batch is sure of may be followed further. ≥ 0; 0 means never.
   double sure_noise_share = 0.15;
   /// The largest step as a multiple of the Newton step, which goes to where the batch's own
   /// curvature in the actions puts the minimum: a trust region alone keeps stepping as far when the

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "lifeguard/base_learners/adaptation.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/objective.hpp"
@@ -129,6 +130,7 @@ void EmpiricalBayesRule::change_task(int task, const KeptTask& changed) {
 void EmpiricalBayesRule::inject_faults(FaultInjection faults) {
   faults_ = std::move(faults);
   handed_out_.task = -1;
+  knowledge_.reset();
 }
 
 void EmpiricalBayesRule::inject_refusals(LastLookInjection refuses) {
@@ -219,7 +221,8 @@ bool EmpiricalBayesRule::look_at(const RoundLoss& loss) {
   seen.direction = played_;
   if (tells_gradient) seen.direction = -loss.cost_gradient;
   if (!solve_in_place(loss.curvature, block_, seen.direction)) return false;
-  if (loss.newton_step.size() == parameters_ && loss.radius > 0) {
+  seen.by_critic = loss.newton_step.size() == parameters_ && loss.radius > 0;
+  if (seen.by_critic) {
     seen.direction = loss.newton_step;
     weighed_.resize(parameters_);
     apply_curvature(loss.curvature, seen.direction, weighed_);
@@ -385,8 +388,11 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
     noise_share = energy > by_noise ? by_noise / energy : 1.0;
     if (!last) memory = settings_.posterior_memory * std::sqrt(noise_share);
   }
-  const double radius =
-      observation_.radius * std::max(1.0, sure_noise_share_ / std::max(1e-9, noise_share));
+  // A critic's step is Newton's own, which ends where its model has the minimum.
+  const double growth = observation_.by_critic
+                            ? std::max(1.0, sure_noise_share_ / std::max(1e-9, noise_share))
+                            : sure_growth(sure_noise_share_, noise_share);
+  const double radius = observation_.radius * growth;
   const double length =
       (1 - share) * (energy > 0 ? std::min(1.0, std::sqrt(2 * radius / energy)) : 1.0);
   gather(length);
@@ -598,16 +604,14 @@ std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
 std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   if (!shared_.begun() || !shared_.prior.known()) return {};
   const Belief& belief = tasks_[task];
-  TaskPosterior posterior{shared_.common + shared_.offset,
-                          shared_.prior.basis() * shared_.prior.basis().transpose(), false};
-  if (!belief.visited()) return posterior;
-  posterior.visited = true;
+  TaskPosterior posterior{shared_.common + shared_.offset, {}, belief.visited()};
   Eigen::MatrixXd system = shared_.prior.precision();
-  for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
+  for (Eigen::Index a = 0; belief.visited() && a < parameters_ / features_; ++a) {
     system.block(a * features_, a * features_, features_, features_) +=
         action_block(belief.information, a);
   }
   posterior.covariance = system.llt().solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
+  if (!belief.visited()) return posterior;
   const Eigen::VectorXd shift = posterior.mean - origin(shared_, retreat_.takes_part(task));
   Eigen::VectorXd evidence(parameters_);
   apply_curvature(belief.information, shift, evidence);

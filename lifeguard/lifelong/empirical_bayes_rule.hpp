@@ -107,7 +107,8 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
     double newton_step = 0;
     double noise_share = 0;
     double shrinkage = 1;
-    double radius = 0;  // of the trust region that was asked for
+    double radius = 0;       // of the trust region that was asked for
+    bool by_critic = false;  // then the direction is its Newton step
   };
   /// A policy as it leaves: α = ᾱ + L s, and what is proven of it.
   struct HandedOut {

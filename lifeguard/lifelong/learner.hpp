@@ -134,26 +134,26 @@ struct RegularisationSettings {
 
 /// How a round's loss becomes the unconstrained solution (L̃, S̃).
 enum class UpdateRule {
-  linearised,       // LinearisedUpdate: the default, see docs/learning.md for what the others give
+  linearised,       // LinearisedUpdate: L stands still
   alternating,      // Alternation on the summed losses
-  empirical_bayes,  // EmpiricalBayesRule: L is learnt from how tasks differ
+  empirical_bayes,  // EmpiricalBayesRule, the default: L is learnt from how tasks differ
   leader,           // LeaderRule: the setting of the regret theorem
 };
 
 /// Everything that can be chosen of a Learner.
 struct LearnerSettings {
   RoundSettings round;
-  /// k, the number of columns of L, at most d. 0 means d: with a common mean nothing is gained by
-  /// fewer, and docs/learning.md has the numbers. For empirical Bayes, whose L has d columns, the
-  /// number of directions in which tasks may differ by more than in the others; 0: in all, and the
-  /// evidence says by how much.
+  /// For empirical Bayes, whose L has d columns, the number of directions in which tasks may differ
+  /// by more than in the others; 0: in all, and the evidence says by how much in each. For the
+  /// other rules k, the number of columns of L, at most d; 0 means d: with a common mean nothing is
+  /// gained by fewer, and docs/learning.md has the numbers.
   int k = 0;
   /// Whoever makes a learner for a family of tasks shall choose k by cross-validation over other
   /// tasks of it (cross_validate_basis_size). The learner itself has no such tasks.
   bool cross_validate_k = false;
   /// ζ, the diagonal of the first L. > 0.
   double zeta = 1.0;
-  UpdateRule update = UpdateRule::linearised;
+  UpdateRule update = UpdateRule::empirical_bayes;
   LinearisedSettings linearised;
   EmpiricalBayesSettings empirical_bayes;
   LeaderSettings leader;

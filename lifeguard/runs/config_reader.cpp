@@ -327,8 +327,14 @@ void take_machines(const toml::table& root, std::string_view source, ExperimentC
 }  // namespace
 
 ExperimentConfig parse_config(std::string_view text, std::string_view source,
-                              const std::vector<std::string>& overrides) {
+                              const std::vector<std::string>& overrides,
+                              const std::vector<std::string>& defaults) {
   toml::table root = parse_toml(text, source);
+  for (const std::string& set : defaults) {
+    toml::table with_default = override_table(set);
+    merge_tables(with_default, root);
+    root = std::move(with_default);
+  }
   for (const std::string& set : overrides) merge_tables(root, override_table(set));
 
   ExperimentConfig config;

@@ -114,8 +114,10 @@ void visit_keys(SettingVisitor& visitor, ExperimentConfig& config);
 /// `overrides` are "key=value" with a dotted key, e.g. "learner.k=4"; a value that is not TOML is
 /// taken as text. Throws InvalidInput naming file, line, key, value and rule; unknown keys are
 /// errors. The safe set of the first drawn task is built once, so that mistakes in it are found.
+/// `defaults`, written likewise, are what keys mean that neither the text nor an override sets.
 ExperimentConfig parse_config(std::string_view toml, std::string_view source,
-                              const std::vector<std::string>& overrides = {});
+                              const std::vector<std::string>& overrides = {},
+                              const std::vector<std::string>& defaults = {});
 ExperimentConfig load_config(const std::filesystem::path& path,
                              const std::vector<std::string>& overrides = {});
 

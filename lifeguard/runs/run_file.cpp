@@ -176,7 +176,10 @@ class RowInsert {
 };
 
 ExperimentConfig RunHeader::config() const {
-  return parse_config(config_text, config_source, overrides);
+  // What was not said meant something else once.
+  std::vector<std::string> defaults;
+  if (schema_version < 7) defaults = {"learner.update=linearised", "projection.p=0.01"};
+  return parse_config(config_text, config_source, overrides, defaults);
 }
 
 struct RunWriter::Statements {

@@ -134,10 +134,14 @@ TEST(Adaptation, SureDirectionsAreFollowedFurther) {
   const Eigen::VectorXd step = e.loss.target - e.loss.played;
   e.adapt(0.4, 0.0);  // not surer than that
   EXPECT_EQ(e.loss.target - e.loss.played, step);
-  e.adapt(3.6, 0.0);  // a radius of nine times as much
-  EXPECT_LT((e.loss.target - e.loss.played - 3 * step).norm(), 1e-9);
-  EXPECT_NEAR(e.loss.step_kl, 9 * 50, 1e-9);
-  EXPECT_NEAR(e.loss.radius, 9 * 50, 1e-9);
+  e.adapt(0.9, 0.0);  // a radius of 2.25 times as much
+  EXPECT_LT((e.loss.target - e.loss.played - 1.5 * step).norm(), 1e-9);
+  EXPECT_NEAR(e.loss.step_kl, 2.25 * 50, 1e-9);
+  EXPECT_NEAR(e.loss.radius, 2.25 * 50, 1e-9);
+  // ... which no certainty lets grow by more than eight times,
+  StepExample sure;
+  sure.adapt(4000, 0.0);
+  EXPECT_LT((sure.loss.target - sure.loss.played - std::sqrt(8.0) * step).norm(), 1e-9);
   // ... but not beyond the Newton step.
   StepExample limited;
   limited.adapt(3.6, 1.0);

@@ -86,8 +86,10 @@ TEST(Learner, StartsAtTheAnchorsWithADiagonalBasis) {
   EXPECT_EQ(learner.knowledge().basis, 0.7 * Eigen::MatrixXd::Identity(kParameters, settings.k));
 }
 
-TEST(Learner, ANewTaskStartsAtTheMeanOfTheKnownCoefficients) {
-  Learner learner = practised({}, 40);
+TEST(Learner, WithAFixedBasisANewTaskStartsAtTheMeanOfTheKnownCoefficients) {
+  LearnerSettings settings;
+  settings.update = UpdateRule::linearised;
+  Learner learner = practised(settings, 40);
   const Eigen::VectorXd mean = learner.knowledge().coefficients.rowwise().mean();
   learner.add_task("new", Eigen::VectorXd::Ones(kParameters), 1.0);
   const Eigen::VectorXd expected =
@@ -245,6 +247,12 @@ TEST(Learner, ATaskLedAstrayGoesBackToItsBestPolicy) {
   EXPECT_EQ(learner.policy("b").parameters(), b);
 }
 
+/// Allocations in so many rounds that are Eigen's: every five rounds empirical Bayes learns L anew,
+/// by two decompositions, whose reflections need a vector each.
+std::int64_t decompositions_in(int rounds, const LearnerSettings& settings) {
+  return settings.update == UpdateRule::empirical_bayes ? rounds / 5 * 2 : 0;
+}
+
 TEST(Learner, ARoundAllocatesNothing) {
   if (!test_support::allocations_are_counted()) GTEST_SKIP() << "cannot count under a sanitizer";
   Draws draws(3);
@@ -254,10 +262,7 @@ TEST(Learner, ARoundAllocatesNothing) {
     const std::string id = task_name(2);
     const std::int64_t before = test_support::allocation_count();
     for (int j = 0; j < 20; ++j) learner.observe(id, loss);
-    // Every five rounds empirical Bayes learns L anew: two decompositions of Eigen's, whose
-    // reflections need a vector each.
-    const std::int64_t decompositions = settings.update == UpdateRule::empirical_bayes ? 8 : 0;
-    EXPECT_LE(test_support::allocation_count(), before + decompositions);
+    EXPECT_LE(test_support::allocation_count(), before + decompositions_in(20, settings));
   }
 }
 
@@ -288,7 +293,7 @@ TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
     if (j >= 2) allocations += test_support::allocation_count() - before;
     ASSERT_EQ(status, RoundStatus::ok);
   }
-  EXPECT_EQ(allocations, 0);
+  EXPECT_LE(allocations, decompositions_in(20, {}));
 }
 
 // The pooled step of a task's own gradients has the trust region of the round that is observed.

@@ -55,8 +55,10 @@ TEST_F(Charts, EveryKindIsThereInTheOrderOfThePage) {
   const auto charts =
       charts_of_files({play(small_experiment("learner", 0)), play(small_experiment("pg", 0))});
   EXPECT_THAT(names_of(charts),
-              ElementsAre("cost", "safe-region", "margins", "falls", "spectrum", "regret-losses",
-                          "regret-cost", "coefficients", "resemblance"));
+              ElementsAre("cost", "safe-region", "margins", "falls", "spectrum",
+                          "knowledge-spectrum", "knowledge-directions", "knowledge-tasks",
+                          "knowledge-belief", "knowledge-agreement", "regret-losses", "regret-cost",
+                          "coefficients", "resemblance"));
   EXPECT_EQ(find_chart(charts, "margins", "pg").title, "Constraint margins, pg");
   EXPECT_EQ(find_chart(charts, "safe-region", "learner", 2).title,
             "Safe region of mass-spring 2, learner");
@@ -150,7 +152,7 @@ TEST_F(Charts, MarginsAndSpectrumAreThoseOfTheRunFile) {
   const auto certificates = reader.certificates();
   ASSERT_EQ(spectrum.tables[0].rounds.size(), certificates.size());
   EXPECT_EQ(spectrum.tables[0].values[5][1], certificates[5].spectrum(1));
-  EXPECT_EQ(spectrum.rules[0].value, 0.01);
+  EXPECT_EQ(spectrum.rules[0].value, 1e-6);
   EXPECT_EQ(spectrum.rules[1].value, 100.0);
   EXPECT_EQ(spectrum.scales, std::vector{Scale::log_y});
 }

@@ -44,7 +44,7 @@ TEST_F(KnowledgeCharts, AreThereForEmpiricalBayesAlone) {
   }
   EXPECT_THAT(names, ElementsAre("knowledge-spectrum", "knowledge-directions", "knowledge-tasks",
                                  "knowledge-belief", "knowledge-agreement"));
-  for (const char* method : {"learner", "pg"}) {
+  for (const char* method : {"shared", "pg"}) {
     const auto other = report_charts({play(small_experiment(method, 1))});
     for (const Chart& one : other[0].charts) {
       EXPECT_THAT(one.name, testing::Not(StartsWith("knowledge")));

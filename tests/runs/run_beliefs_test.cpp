@@ -128,7 +128,7 @@ TEST_F(StoredBeliefsOf, ResumedAndReplayedRunsAreTheSameToTheBit) {
 }
 
 TEST_F(StoredBeliefsOf, OtherMethodsHaveNone) {
-  for (const char* method : {"learner", "pg"}) {
+  for (const char* method : {"shared", "pg"}) {
     const auto file = path(std::string(method) + ".run");
     start_run(small_experiment(method, 0), file);
     const RunView view(file);

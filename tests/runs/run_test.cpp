@@ -403,7 +403,7 @@ TEST_F(RunFiles, KIsChosenByCrossValidation) {
   const std::string text =
       "[experiment]\nrounds = 12\ntasks = 3\ntrajectories = 16\nsteps = 60\n"
       "[family]\nbase = \"cart-pole\"\n[safe_set.lqr_box]\nreach = 0.7\n"
-      "[learner]\ncross_validate_k = true\n";
+      "[learner]\nupdate = \"linearised\"\ncross_validate_k = true\n";
   std::set<int> chosen;
   for (int seed = 0; seed < 6; ++seed) {
     const ExperimentConfig config =

@@ -240,7 +240,7 @@ TEST_F(OldRuns, OfEmpiricalBayesWithoutBeliefsHold) {
   for (const auto& chart : report["experiments"][0]["charts"]) {
     EXPECT_THAT(chart["name"].get<std::string>(), testing::Not(testing::StartsWith("knowledge")));
   }
-  const RunCheck check = check_run(old_file("schema6.run"), true);
+  const RunCheck check = check_run(old_file("schema6.run"));
   EXPECT_THAT(check.findings, testing::IsEmpty());
   EXPECT_TRUE(check.checksums_checked);
 }

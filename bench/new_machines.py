@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What knowledge gives a machine that was never seen: bench/new_machines.py [--seeds N] [--first N] [FLEET …]
+
+A learner plays the machines that it knows in turn. Then each of the others is added to a copy of it and
+played alone. Needs the Python package (docs/python.md); prints rows of a table for docs/studies/knowledge.md.
+"""
+import argparse
+import concurrent.futures
+import copy
+import pathlib
+import statistics
+
+import lifeguard as lg
+
+import rotated_chains
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TRAJECTORIES = 8
+VISITS = 20  # of each known machine
+NEW_MACHINES = 8
+NEW_ROUNDS = 40  # of each new one
+RULES = {
+    "learnt basis": {"update": "empirical Bayes"},
+    # The same rule with the P of its first round: every direction is believed to matter alike.
+    "without L": {"update": "empirical Bayes", "prior_interval": 10**9},
+    "fixed basis": {"update": "linearised"},
+}
+
+
+def quad24(seed):
+    return lg.Experiment.load(ROOT / "configs/knowledge/quad24.toml", [f"experiment.seed={seed}"]).draw()
+
+
+def chains(masses):
+    return lambda seed: lg.Experiment.parse(rotated_chains.fleet(seed, masses=masses)).draw()
+
+
+FLEETS = {"quad24": quad24, "rot32": chains(4), "rot72": chains(6)}
+
+
+def excess_of(task, anchor):
+    """J(α) above LQR's as a share of what the anchor costs above it."""
+    best = lg.true_cost(task, task.lqr_gains().ravel())
+    worst = lg.true_cost(task, anchor)
+    return lambda alpha: (lg.true_cost(task, alpha) - best) / (worst - best)
+
+
+def play(learner, task, seed):
+    batch = lg.rollout(task, learner.policy(task.name), trajectories=TRAJECTORIES, seed=seed)
+    learner.observe(task.name, batch)
+
+
+def one_seed(fleet, seed, settings):
+    """Of each new machine: the excess before its rounds 1, 2, … and after the last."""
+    machines = [(task, anchor) for task, _, anchor in FLEETS[fleet](seed)]
+    known, new = machines[:-NEW_MACHINES], machines[-NEW_MACHINES:]
+    first = known[0][0]
+    learner = lg.Learner(first.inputs, first.actions, **settings)
+    for task, anchor in known:
+        learner.add_task(task.name, sigma=task.sigma, anchor=anchor)
+    draws = iter(range(seed * 10**6, (seed + 1) * 10**6))
+    for _ in range(VISITS):
+        for task, _ in known:
+            play(learner, task, next(draws))
+    paths = []
+    for task, anchor in new:
+        own = copy.deepcopy(learner)
+        own.add_task(task.name, sigma=task.sigma, anchor=anchor)
+        excess = excess_of(task, anchor)
+        path = [excess(own.policy(task.name).parameters)]
+        for _ in range(NEW_ROUNDS):
+            play(own, task, next(draws))
+            path.append(excess(own.policy(task.name).parameters))
+        paths.append(path)
+    return paths
+
+
+def rounds_to(path, level):
+    return next((n for n, excess in enumerate(path) if excess <= level), len(path))
+
+
+def row(fleet, rule, seeds):
+    """Medians over seeds of means over machines, in per cent."""
+    def median(of):
+        return statistics.median(statistics.fmean(of(path) for path in paths) for paths in seeds)
+    worst = max(path[1] for paths in seeds for path in paths)
+    return (f"| {fleet} | {rule} | {100 * median(lambda path: path[0]):.2g} | {100 * median(lambda path: path[1]):.2g} "
+            f"({100 * worst:.2g}) | {100 * median(lambda path: path[5]):.2g} | "
+            f"{median(lambda path: rounds_to(path, 0.01)):.1f} | {median(lambda path: rounds_to(path, 0.003)):.1f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=10000)
+    parser.add_argument("fleets", nargs="*", default=list(FLEETS), metavar="FLEET", help=", ".join(FLEETS))
+    options = parser.parse_args()
+    print("| tasks | | first policy | after one round (worst machine) | after five | rounds to 1 % | to 0.3 % |")
+    print("|---|---|---|---|---|---|---|")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for fleet in options.fleets:
+            for rule, settings in RULES.items():
+                jobs = [pool.submit(one_seed, fleet, seed, settings)
+                        for seed in range(options.first, options.first + options.seeds)]
+                print(row(fleet, rule, [job.result() for job in jobs]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
