@@ -196,9 +196,12 @@ def tuned_text(best, methods):
             text += "# The paper's alternating closed form, with 10 alternations a round."
             settings = [key for key in alternating if not key.startswith("projection.")]
             settings += ["learner.alternations=10"]
-        else:
+        elif form.startswith("linearised k="):
             text += "\n# The linearised form moves L where that has fewer columns than there are gains."
             settings = ["learner.update=linearised", f"learner.{form.split()[1]}"]
+        else:
+            text += "\n# A basis that is learnt by empirical Bayes."
+            settings = ["learner.update=empirical Bayes"]
         for name in names:
             p, q = re.fullmatch(r".* p=(\S+) q=(\S+)", name).groups()
             text += variant(name, [*settings, f"projection.p={p}", f"projection.q={q}"])

@@ -68,20 +68,8 @@ bool TaskPrior::maximise(const Eigen::MatrixXd& moments, double tasks,
   const double spread = std::max(values.head(parameters_ - k).mean(), kLeastSpread * mean);
   w.lengths.setConstant(parameters_, std::sqrt(spread));
   w.lengths.tail(k) = values.tail(k).cwiseMax(spread).cwiseSqrt();
-  // P⁻¹ = R axes⁻² Rᵀ, by operations that do not depend on what the parameters are measured in.
-  w.turned = w.own.eigenvectors() * w.lengths.cwiseInverse().asDiagonal();
-  for (Eigen::Index a = 0; a < actions; ++a) {
-    auto block = w.turned.middleRows(a * features_, features_);
-    for (Eigen::Index i = features_ - 1; i >= 0; --i) {
-      block.row(i) *= action_block(w.factor, a)(i, i);
-      for (Eigen::Index j = 0; j < i; ++j) {
-        block.row(i) += action_block(w.factor, a)(i, j) * block.row(j);
-      }
-    }
-  }
-  w.whitened.noalias() = w.turned * w.turned.transpose();
-  // P = R⁻ᵀ axes² R⁻¹, and its own principal axes in the units of the parameters.
   w.axes = w.own.eigenvectors() * w.lengths.asDiagonal();
+  // P = R⁻ᵀ (axes axesᵀ) R⁻¹, and its own principal axes in the units of the parameters.
   for (Eigen::Index a = 0; a < actions; ++a) {
     auto block = w.axes.middleRows(a * features_, features_);
     action_block(w.factor, a).transpose().triangularView<Eigen::Upper>().solveInPlace(block);
@@ -97,7 +85,8 @@ bool TaskPrior::maximise(const Eigen::MatrixXd& moments, double tasks,
   if (!w.verifier.inside(w.axes, lowest_, highest_)) return false;
   basis_ = w.axes;
   variances_ = w.lengths;
-  precision_ = w.whitened;
+  w.axes = w.turned * w.lengths.cwiseInverse().asDiagonal();
+  precision_.noalias() = w.axes * w.turned.transpose();
   spread_ = spread;
   known_ = true;
   return true;

@@ -13,9 +13,7 @@ namespace lifeguard {
 ///   P = L_k L_kᵀ + ψ Ḡ⁻¹,
 /// k directions in which tasks differ, and a spread ψ that is the same in all directions of the
 /// metric Ḡ, in which policies are compared. L = P^½ is the basis of the knowledge α_t = m + L s_t,
-/// s_t ~ N(0, I): its columns are the principal axes of P, the longest first. Where p and q do not
-/// allow an axis as short or as long as that, L has the nearest that they do, and still expresses
-/// every policy; what is believed stays P, which does not depend on what gains are measured in.
+/// s_t ~ N(0, I): its columns are the principal axes of P, the longest first.
 class TaskPrior {
  public:
   /// What maximise() works with, so that it allocates nothing after its first call.

@@ -154,7 +154,7 @@ using PlantState =
     std::tuple<Corners, std::vector<Eigen::MatrixXd>, Eigen::VectorXd, Eigen::MatrixXd,
                Eigen::VectorXd, std::vector<std::string>, std::string>;
 
-PlantState state_of(const UncertainPlant& p) {
+PlantState state_of_plant(const UncertainPlant& p) {
   return {corners_to_tuples(p), {p.spreads, p.state_factors, p.action_factors},
           p.state_limits,       p.action_directions,
           p.action_limits,      p.action_limit_names,
@@ -210,7 +210,7 @@ void bind_closed_loops(nb::module_& module) {
                    [](const UncertainPlant& p) { return Eigen::VectorXd(p.action_limits); })
       .def_prop_ro("statement", [](const UncertainPlant& p) { return text_of(p.statement); })
       .def(nb::self == nb::self)
-      .def("__getstate__", &state_of)
+      .def("__getstate__", &state_of_plant)
       .def("__setstate__",
            [](UncertainPlant& self, const PlantState& state) {
              new (&self) UncertainPlant(plant_of(state));

@@ -302,13 +302,19 @@ void expect_equal_learning(const std::function<std::unique_ptr<PolicyLearner>()>
   }
 }
 
-TEST(ActionNoise, LearningDoesNotDependOnTheUnitsOfAnAction) {
-  expect_equal_learning([] { return std::make_unique<Learner>(kFeatures, kActions); }, false,
-                        1e-12);
+/// What empirical Bayes learns depends on p and q, which are in squared gains.
+std::unique_ptr<PolicyLearner> with_a_fixed_basis() {
+  LearnerSettings settings;
+  settings.update = UpdateRule::linearised;
+  return settings.make(kFeatures, kActions);
 }
 
-TEST(ActionNoise, SafeLearningDoesNotDependOnTheUnitsOfAnAction) {
-  expect_equal_learning([] { return std::make_unique<Learner>(kFeatures, kActions); }, true, 1e-9);
+TEST(ActionNoise, LearningWithAFixedBasisDoesNotDependOnTheUnitsOfAnAction) {
+  expect_equal_learning(with_a_fixed_basis, false, 1e-12);
+}
+
+TEST(ActionNoise, SafeLearningWithAFixedBasisDoesNotDependOnTheUnitsOfAnAction) {
+  expect_equal_learning(with_a_fixed_basis, true, 1e-9);
 }
 
 TEST(ActionNoise, NeitherDoLearnersWithoutABasis) {

@@ -501,7 +501,8 @@ TEST_F(DamagedBeliefs, ContradictionsAreFoundWithoutChecksums) {
       "UPDATE beliefs SET variances = x'000000000000f03f0000000000000040' WHERE round = 5",
       "UPDATE beliefs SET directions = zeroblob(32) WHERE round = 5",
       "UPDATE beliefs SET readings = directions WHERE round = 5",
-      "UPDATE beliefs SET places = substr(places, 1, 24) || x'000000000000f0bf' || "
+      "UPDATE beliefs SET places = substr(places, 1, 24) || "  // NOLINT(bugprone-suspicious-missing-comma)
+      "x'000000000000f0bf' || "
       "substr(places, 33) WHERE round = 5",
       // The last ones, which the stored learner has as well.
       "UPDATE beliefs SET mean = zeroblob(16) WHERE round = 12",

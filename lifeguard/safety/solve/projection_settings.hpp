@@ -14,7 +14,8 @@ enum class ProjectionMode {
 /// The safety projection: spectrum, weights, and when it ends.
 struct ProjectionSettings {
   ProjectionMode mode = ProjectionMode::exact;
-  /// p I ⪯ LᵀL ⪯ q I, 0 < p < q, q − p beyond rounding: variances of gains, where s ~ N(0, I).
+  /// p I ⪯ LᵀL ⪯ q I, 0 < p < q, q − p beyond rounding. With s ~ N(0, I) these are variances of
+  /// gains: tasks are believed to differ by no less than √p in any direction, and no more than √q.
   double p = 1e-6;
   double q = 100.0;
   /// Weights of the distance μ₁‖S − S̃‖² + μ₂‖L − L̃‖², both > 0.
