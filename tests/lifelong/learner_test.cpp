@@ -75,6 +75,7 @@ Learner practised(const LearnerSettings& settings, int rounds) {
 
 TEST(Learner, StartsAtTheAnchorsWithADiagonalBasis) {
   LearnerSettings settings;
+  settings.update = UpdateRule::linearised;  // whose L has k columns
   settings.k = 4;
   settings.zeta = 0.7;
   Learner learner(kFeatures, kActions, settings);
