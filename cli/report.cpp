@@ -69,7 +69,7 @@ void add_report_command(CLI::App& app) {
   command->add_flag("--json", arguments->json, "print the page's data as JSON instead");
   command->footer(
       "The file needs no network and no server: open it or send it. Runs with the same experiment\n"
-      "name are compared; seeds of a method become means with 95 % intervals.\n"
+      "name are compared; seeds of a method become medians with 10 to 90 % bands.\n"
       "Example: lifeguard compare CONFIG.toml --out runs && lifeguard report runs/*.run");
   command->callback([arguments] { report(*arguments); });
 }

@@ -155,9 +155,11 @@ nlohmann::ordered_json figure_to_json(const FigureResult& result) {
     for (std::size_t i = 0; i < runs.front().rounds.size(); ++i) {
       std::vector<double> costs;
       for (const RunSummary& run : runs) costs.push_back(run.costs[i]);
-      const MeanInterval cost = mean_interval(costs);
+      const OverSeeds cost = over_seeds(costs);
       curve["mean"].push_back(cost.mean);
-      curve["ci95"].push_back(cost.ci95);
+      curve["median"].push_back(cost.median);
+      curve["low"].push_back(cost.low);
+      curve["high"].push_back(cost.high);
     }
     method["cost"] = std::move(curve);
     if (!result.detours.empty()) {

@@ -64,7 +64,7 @@ struct ChartLine {
   LineStyle style = {};
   std::size_t table = 0;
   std::size_t column = 0;                   // over the table's rounds; in a plane see ChartPlane
-  std::optional<std::size_t> half = {};     // the column with half the width of the interval
+  std::optional<std::size_t> band = {};     // the column with its lower end, before the upper's
   std::optional<std::size_t> to_mark = {};  // where a line in a plane goes after its last row
 };
 

@@ -79,7 +79,7 @@ OrderedJson line_json(const ChartLine& line) {
   set_unless_empty(json, "legend", line.legend);
   json["table"] = line.table;
   json["column"] = line.column;
-  if (line.half) json["half"] = *line.half;
+  if (line.band) json["band"] = *line.band;
   if (line.to_mark) json["to_mark"] = *line.to_mark;
   return json;
 }

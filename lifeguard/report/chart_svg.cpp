@@ -309,17 +309,21 @@ struct SvgFrame {
   double lowest;  // positive value of a line: as far as an interval is drawn on a log axis
 };
 
-/// For each line its points, and half the width of the interval at each (0: none).
+/// For each line its points, and the band around it: from where to where, or nothing.
 struct DrawnLine {
   std::vector<Point2> points;
-  std::vector<double> halves;
+  std::vector<Point2> band;
 };
 
 DrawnLine drawn_line(const Chart& chart, const ChartLine& line) {
   DrawnLine drawn{points_of(chart, line), {}};
-  if (!line.half) return drawn;
+  if (!line.band) return drawn;
   for (const auto& row : chart.tables[line.table].values) {
-    drawn.halves.push_back(std::isfinite(row[*line.half]) ? row[*line.half] : 0);
+    // Without an end there is no band on that side.
+    const auto end = [&](std::size_t column) {
+      return std::isfinite(row[column]) ? row[column] : row[line.column];
+    };
+    drawn.band.push_back({end(*line.band), end(*line.band + 1)});
   }
   return drawn;
 }
@@ -339,9 +343,9 @@ SvgFrame frame_of(const Chart& chart, const std::vector<DrawnLine>& lines, Scale
         across.add(x);
         up.add(y);
         if (y > 0) lowest = std::min(lowest, y);
-        if (line.halves.empty()) continue;
-        up.add(y + line.halves[i]);
-        if (!up.log) up.add(y - line.halves[i]);
+        if (line.band.empty()) continue;
+        up.add(line.band[i][1]);
+        if (!up.log) up.add(line.band[i][0]);
       }
     }
     for (const ChartRule& rule : chart.rules) up.add(rule.value);
@@ -451,7 +455,8 @@ bool can_be_drawn(const Point2& point, const SvgFrame& frame) {
 }
 
 std::string svg_band(const DrawnLine& line, Colour colour, const SvgFrame& frame) {
-  if (std::none_of(line.halves.begin(), line.halves.end(), [](double half) { return half > 0; })) {
+  if (std::none_of(line.band.begin(), line.band.end(),
+                   [](const Point2& ends) { return ends[0] < ends[1]; })) {
     return "";
   }
   std::string upper;
@@ -461,10 +466,10 @@ std::string svg_band(const DrawnLine& line, Colour colour, const SvgFrame& frame
   };
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     if (!can_be_drawn(line.points[i], frame)) continue;
-    const auto [x, y] = line.points[i];
-    double low = y - line.halves[i];
+    const double x = line.points[i][0];
+    auto [low, high] = line.band[i];
     if (frame.log_y) low = std::max(low, frame.lowest);
-    upper += (upper.empty() ? "M" : "L") + corner(x, y + line.halves[i]);
+    upper += (upper.empty() ? "M" : "L") + corner(x, high);
     lower.insert(0, "L" + corner(x, low));
   }
   return fmt::format("<path d=\"{}{}Z\" fill=\"{}\" fill-opacity=\"{}\"/>\n", upper, lower,

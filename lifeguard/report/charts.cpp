@@ -17,7 +17,6 @@
 #include "lifeguard/report/principal_plane.hpp"
 #include "lifeguard/report/report_data.hpp"
 #include "lifeguard/report/rows_in_all.hpp"
-#include "lifeguard/runs/statistics.hpp"
 #include "lifeguard/systems/signal_text.hpp"
 
 namespace lifeguard {
@@ -27,14 +26,14 @@ template <typename Row>
 using Quantity = double (*)(const Row&);
 
 template <typename Row>
-MeanInterval mean_over_runs(const std::vector<const Row*>& of_runs, Quantity<Row> quantity) {
+OverSeeds over_runs(const std::vector<const Row*>& of_runs, Quantity<Row> quantity) {
   std::vector<double> values;
   values.reserve(of_runs.size());
   for (const Row* row : of_runs) values.push_back(quantity(*row));
-  return mean_interval(values);
+  return over_seeds(values);
 }
 
-/// For each method a line: the mean over its runs, with its interval.
+/// For each method a line: the median over its runs, with a band.
 template <typename Row>
 void add_method_lines(const ChartSource& source, std::vector<Row> RunView::*rows,
                       Quantity<Row> quantity, Chart& chart) {
@@ -43,13 +42,12 @@ void add_method_lines(const ChartSource& source, std::vector<Row> RunView::*rows
     const auto common = rows_in_all(method.runs, rows);
     if (common.empty()) continue;
     chart.lines.push_back(method_line(source, m, chart.tables.size()));
-    ChartTable table{method.name, {"mean", "± 95 %"}};
+    ChartTable table{method.name, kOverSeedsHeads};
     std::size_t first = 0;
     while (first < common.size() && common[first].front()->round <= source.since) ++first;
     for (const std::size_t i : thinned(first, common.size(), kReportPoints)) {
-      const MeanInterval mean = mean_over_runs(common[i], quantity);
       table.rounds.push_back(common[i].front()->round);
-      table.values.push_back({mean.mean, mean.ci95});
+      table.values.push_back(over_seeds_row(over_runs(common[i], quantity)));
     }
     chart.tables.push_back(std::move(table));
   }
@@ -66,8 +64,8 @@ std::optional<Chart> cost_chart(const ChartSource& source) {
   chart.note = learns_from_outside(source)
                    ? "What the machines cost when they were last observed, exploration noise "
                      "included, mean over those that were."
-                   : "Noise-free cost of the policies after each round, mean over the tasks; bands "
-                     "are 95 % intervals over seeds.";
+                   : "Noise-free cost of the policies after each round, mean over the tasks: the "
+                     "median of the seeds, in a band from the best tenth of them to the worst.";
   chart.x_label = "round";
   chart.y_label = "mean cost of all tasks";
   chart.scales = {Scale::linear, Scale::log_y};
@@ -85,7 +83,7 @@ void add_root(const ChartSource& source, Quantity<StoredRegret> quantity, Chart&
   for (const MethodRuns& method : source.methods) {
     const auto common = rows_in_all(method.runs, &RunView::regrets);
     if (common.empty()) continue;
-    const double last = mean_over_runs(common.back(), quantity).mean;
+    const double last = over_runs(common.back(), quantity).median;
     if (!(last > 0)) continue;
     const long first_round = std::max(1L, common.front().front()->round);
     const long last_round = std::max(first_round, common.back().front()->round);
@@ -147,7 +145,7 @@ void add_bounds(const ChartSource& source, Chart& chart) {
     line.name += ", bound";
     line.legend += ", bound";
     line.style.dash = "6 4";
-    line.half.reset();
+    line.band.reset();
     // The colour of the method's own line.
     for (std::size_t m = 0; m < first_line; ++m) {
       if (chart.lines[m].name + ", bound" == line.name) {
@@ -474,6 +472,10 @@ constexpr std::variant<OfExperiment, OfRun, OfTask> kCharts[] = {
 
 }  // namespace
 
+std::vector<double> over_seeds_row(const OverSeeds& value) {
+  return {value.median, value.low, value.high};
+}
+
 ChartLine method_line(const ChartSource& source, std::size_t m, std::size_t table) {
   const MethodRuns& method = source.methods[m];
   const std::size_t seeds = method.runs.size();
@@ -482,7 +484,7 @@ ChartLine method_line(const ChartSource& source, std::size_t m, std::size_t tabl
   line.legend = fmt::format("{} ({} seed{})", method.name, seeds, seeds == 1 ? "" : "s");
   line.style = series_style(m);
   line.table = table;
-  line.half = 1;
+  line.band = 1;
   return line;
 }
 

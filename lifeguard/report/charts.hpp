@@ -5,6 +5,7 @@
 
 #include "lifeguard/report/chart.hpp"
 #include "lifeguard/report/report_run.hpp"
+#include "lifeguard/runs/statistics.hpp"
 
 namespace lifeguard {
 
@@ -22,8 +23,13 @@ struct ChartSource {
   long since = -1;
 };
 
-/// The line of method `m` over the rounds of a table with the columns mean and ± 95 %: a method
-/// looks the same in all charts.
+/// A quantity over the seeds of a method, as a row of a table and what its columns are: one seed
+/// that went wrong moves neither the median nor, of ten and more, the band around it.
+inline const std::vector<std::string> kOverSeedsHeads = {"median", "10 %", "90 %"};
+std::vector<double> over_seeds_row(const OverSeeds& value);
+
+/// The line of method `m` over the rounds of a table with those columns: a method looks the same in
+/// all charts.
 ChartLine method_line(const ChartSource& source, std::size_t m, std::size_t table);
 
 /// Every chart there is of an experiment: of all its methods, of each run that is known in detail,

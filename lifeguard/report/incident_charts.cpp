@@ -50,7 +50,9 @@ bool some_until(const ChartSource& source, Incident incident, long last) {
 std::optional<Chart> incidents_chart(const ChartSource& source, Incident incident, long since,
                                      Chart chart) {
   chart.note +=
-      " Exploration noise included; summed over the rounds, mean and 95 % interval over seeds.";
+      " Exploration noise included; summed over the rounds: the median of the seeds, in a band "
+      "from the "
+      "best tenth of them to the worst.";
   chart.x_label = "round";
   chart.y_label = "trajectories up to a round";
   for (std::size_t m = 0; m < source.methods.size(); ++m) {
@@ -59,15 +61,14 @@ std::optional<Chart> incidents_chart(const ChartSource& source, Incident inciden
     const auto sums = cumulated(method, incident);
     const std::vector<StoredRound>& rounds = method.runs.front()->rounds;
     chart.lines.push_back(method_line(source, m, chart.tables.size()));
-    ChartTable table{method.name, {"mean", "± 95 %"}};
+    ChartTable table{method.name, kOverSeedsHeads};
     std::size_t first = 0;
     while (first < sums.front().size() && rounds[first].round <= since) ++first;
     for (const std::size_t i : thinned(first, sums.front().size(), kReportPoints)) {
       std::vector<double> of_runs;
       for (const auto& of_run : sums) of_runs.push_back(of_run[i]);
-      const MeanInterval mean = mean_interval(of_runs);
       table.rounds.push_back(rounds[i].round);
-      table.values.push_back({mean.mean, mean.ci95});
+      table.values.push_back(over_seeds_row(over_seeds(of_runs)));
     }
     chart.tables.push_back(std::move(table));
   }

@@ -261,13 +261,16 @@ std::optional<Chart> knowledge_belief_chart(const RunDetails& details, std::size
   if (!summary) return std::nullopt;
   const StoredBeliefs& beliefs = run.beliefs.back();
   const Eigen::VectorXd reading = beliefs.readings.col(0);
-  ChartTable table{"", {"mean", "± 2 deviations"}};
+  ChartTable table{"", {"mean", "- 2 deviations", "+ 2 deviations"}};
+  const auto add_row = [&](long visit, double mean, double variance) {
+    const double reach = kDeviations * std::sqrt(std::max(0.0, variance));
+    table.rounds.push_back(visit);
+    table.values.push_back({six_digits(mean), six_digits(mean - reach), six_digits(mean + reach)});
+  };
   for (const StoredTaskBelief& belief : run.task_beliefs) {
     if (belief.task != static_cast<int>(task)) continue;
-    const double variance = variance_along(belief.covariance, reading);
-    table.rounds.push_back(belief.visit);
-    table.values.push_back({six_digits(reading.dot(belief.mean - beliefs.mean)),
-                            six_digits(kDeviations * std::sqrt(std::max(0.0, variance)))});
+    add_row(belief.visit, reading.dot(belief.mean - beliefs.mean),
+            variance_along(belief.covariance, reading));
   }
   if (table.rounds.empty()) return std::nullopt;
   // What is believed now is later than the last visit that was stored.
@@ -277,9 +280,7 @@ std::optional<Chart> knowledge_belief_chart(const RunDetails& details, std::size
   const auto place = static_cast<Eigen::Index>(found - followed.begin());
   const long visits = visits_until(run, beliefs.round)[task];
   if (found != followed.end() && place < beliefs.places.cols() && visits > table.rounds.back()) {
-    table.rounds.push_back(visits);
-    table.values.push_back({six_digits(beliefs.places(0, place)),
-                            six_digits(kDeviations * std::sqrt(beliefs.places(2, place)))});
+    add_row(visits, beliefs.places(0, place), beliefs.places(2, place));
   }
   Chart chart;
   chart.name = "knowledge-belief";
@@ -303,7 +304,7 @@ std::optional<Chart> knowledge_belief_chart(const RunDetails& details, std::size
   line.name = details.tasks[task];
   line.legend = "what is believed";
   line.style = {.colour = Colour::blue, .width = 2};
-  line.half = 1;
+  line.band = 1;
   chart.lines = {std::move(line)};
   chart.rules.push_back({.value = six_digits(reading.dot(
                              run.policies.col(static_cast<Eigen::Index>(task)) - beliefs.mean)),

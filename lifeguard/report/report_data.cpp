@@ -25,15 +25,16 @@ OrderedJson method_json(const MethodRuns& method) {
   json["seeds"] = method.runs.size();
   const auto common = rows_in_all(method.runs, &RunView::evaluations);
   if (common.empty()) return json;
-  const auto mean_cost = [](const std::vector<const StoredEvaluation*>& of_runs) {
+  const auto cost = [](const std::vector<const StoredEvaluation*>& of_runs) {
     std::vector<double> costs;
     for (const StoredEvaluation* evaluation : of_runs) costs.push_back(evaluation->mean_cost());
-    return mean_interval(costs);
+    return over_seeds(costs);
   };
-  json["first_cost"] = mean_cost(common.front()).mean;
-  const MeanInterval last = mean_cost(common.back());
-  json["last_cost"] = last.mean;
-  json["last_cost_ci95"] = last.ci95;
+  json["first_cost"] = cost(common.front()).median;
+  const OverSeeds last = cost(common.back());
+  json["last_cost"] = last.median;
+  json["last_cost_low"] = last.low;
+  json["last_cost_high"] = last.high;
   return json;
 }
 

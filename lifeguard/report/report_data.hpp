@@ -14,7 +14,7 @@ struct RunView;
 
 /// All that the report, the live page and the figures show of some runs, as JSON; docs/report.md
 /// describes it. Runs with the same experiment name are one experiment; in it every method has
-/// means and 95 % intervals over its seeds, and its first seed is described in detail.
+/// medians and quantiles over its seeds, and its first seed is described in detail.
 ///
 /// Everything over rounds is in the tables of the charts; a long one is thinned to kReportPoints,
 /// the first and the last row always among them. With `since` >= 0 they hold only what came after

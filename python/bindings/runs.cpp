@@ -222,9 +222,10 @@ std::string drawn_chart(const Chart& chart) {
   for (std::size_t i = 0; i < chart.lines.size(); ++i) {
     const ChartLine& line = chart.lines[i];
     json["lines"][i]["points"] = points_of(chart, line);
-    if (!line.half) continue;
+    if (!line.band) continue;
+    auto& band = json["lines"][i]["band"] = nlohmann::ordered_json::array();
     for (const auto& row : chart.tables[line.table].values) {
-      json["lines"][i]["halves"].push_back(row[*line.half]);
+      band.push_back({row[*line.band], row[*line.band + 1]});
     }
   }
   json.erase("tables");

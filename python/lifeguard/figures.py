@@ -107,11 +107,13 @@ def _draw_axes(chart, ax, x_scale, y_scale):
     lines = [(line, *_points(line, x_scale, y_scale)) for line in chart.get("lines", ())]
     lowest = min((y[y > 0].min() for _, _, y in lines if (y > 0).any()), default=0)
     for line, x, y in lines:
-        half = np.nan_to_num(_numbers(line.get("halves", ())))
-        if half.any():
-            low = np.maximum(y - half, lowest) if y_scale == "log" else y - half
+        if "band" not in line:
+            continue
+        low, high = (np.where(np.isfinite(end), end, y) for end in _numbers(line["band"]).T)
+        if (low < high).any():
+            low = np.maximum(low, lowest) if y_scale == "log" else low
             drawn = np.isfinite(y)
-            ax.fill_between(x[drawn], low[drawn], (y + half)[drawn], color=_colour(line), alpha=BAND_OPACITY, lw=0)
+            ax.fill_between(x[drawn], low[drawn], high[drawn], color=_colour(line), alpha=BAND_OPACITY, lw=0)
     for line, x, y in lines:
         # A point that is alone is a dot.
         there = np.isfinite(y)

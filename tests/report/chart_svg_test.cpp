@@ -77,13 +77,13 @@ Chart chart_of(const std::vector<std::vector<double>>& values) {
   chart.name = chart.title = "by hand";
   chart.x_label = "round";
   chart.y_label = "value";
-  ChartTable table{"", {"value", "half"}};
+  ChartTable table{"", {"value", "low", "high"}};
   for (const auto& row : values) {
     table.rounds.push_back(static_cast<long>(table.rounds.size()));
-    table.values.push_back(row);
+    table.values.push_back({row[0], row[0] - row[1], row[0] + row[1]});
   }
   chart.tables = {table};
-  chart.lines = {{.name = "line", .half = 1}};
+  chart.lines = {{.name = "line", .band = 1}};
   return chart;
 }
 

@@ -138,11 +138,13 @@ TEST_F(KnowledgeCharts, ABeliefBeginsWithThePriorAndGoesOnWithEveryVisit) {
       const double place = reading.dot(stored.mean - last.mean);
       const double deviation = std::sqrt(variance_along(stored.covariance, reading));
       EXPECT_NEAR(table.values[i][0], place, 1e-5 * std::abs(place));
-      EXPECT_NEAR(table.values[i][1], 2 * deviation, 1e-4 * deviation);
+      const double digits = 1e-5 * std::abs(place) + 1e-4 * deviation;
+      EXPECT_NEAR(table.values[i][1], place - 2 * deviation, digits);
+      EXPECT_NEAR(table.values[i][2], place + 2 * deviation, digits);
       ++i;
     }
     EXPECT_EQ(i, table.rounds.size());
-    EXPECT_EQ(belief.lines[0].half, 1U);
+    EXPECT_EQ(belief.lines[0].band, 1U);
     EXPECT_EQ(belief.x_label, "visit");
   }
 }

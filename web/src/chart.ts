@@ -37,7 +37,8 @@ interface View {
 interface Point {
   x: number;
   y: number;
-  half: number;
+  low: number;
+  high: number;
   title: string;
 }
 
@@ -47,7 +48,8 @@ const onAxis = (value: number, log: boolean): number => (log && value <= 0 ? NaN
 const logX = (view: View): boolean => view.scale === "log_xy";
 const logY = (view: View): boolean => view.scale !== "linear";
 
-const placeOf = (mark: Mark, view: View): Point => ({ x: mark.at[view.across], y: mark.at[view.up], half: 0, title: mark.name });
+const pointAt = (x: number, y: number, title: string): Point => ({ x, y, low: y, high: y, title });
+const placeOf = (mark: Mark, view: View): Point => pointAt(mark.at[view.across], mark.at[view.up], mark.name);
 
 /** What the rows of tables are. */
 const countedIn = (chart: ChartDescription): string => chart.x ?? "round";
@@ -58,12 +60,12 @@ function pointsOf(chart: ChartDescription, line: Line, view: View): Point[] {
     const row = values[i];
     if (chart.plane) {
       const title = `${line.name}\n${countedIn(chart)} ${round}`;
-      return { x: defined(row[view.across]), y: defined(row[view.up]), half: 0, title };
+      return pointAt(defined(row[view.across]), defined(row[view.up]), title);
     }
     const value = defined(row[line.column]);
-    const half = line.half === undefined ? 0 : (row[line.half] ?? 0);
-    const title = `${line.name}\n${countedIn(chart)} ${round}: ${short(value)}${half > 0 ? ` ± ${short(half)}` : ""}`;
-    return { x: onAxis(round, logX(view)), y: onAxis(value, logY(view)), half, title };
+    const [low, high] = line.band === undefined ? [value, value] : [row[line.band] ?? value, row[line.band + 1] ?? value];
+    const title = `${line.name}\n${countedIn(chart)} ${round}: ${short(value)}${low < high ? ` (${short(low)} to ${short(high)})` : ""}`;
+    return { x: onAxis(round, logX(view)), y: onAxis(value, logY(view)), low, high, title };
   });
   if (chart.plane && line.to_mark !== undefined) points.push(placeOf(chart.marks![line.to_mark], view));
   return points;
@@ -92,15 +94,15 @@ function boxes(chart: ChartDescription, view: View): Plot.Markish[] {
   );
 }
 
-/** The intervals around lines; on a logarithmic axis as far down as any line goes. */
+/** The bands around lines; on a logarithmic axis as far down as any line goes. */
 function bands(lines: { line: Line; points: Point[] }[], view: View): Plot.Markish[] {
   const lowest = Math.min(...lines.flatMap(({ points }) => points.map((p) => (p.y > 0 ? p.y : Infinity))));
-  const low = (p: Point) => (logY(view) ? Math.max(p.y - p.half, lowest) : p.y - p.half);
+  const low = (p: Point) => (logY(view) ? Math.max(p.low, lowest) : p.low);
   return lines
-    .filter(({ points }) => points.some((p) => p.half > 0))
+    .filter(({ points }) => points.some((p) => p.low < p.high))
     .map(({ line, points }) =>
       Plot.areaY(points.filter((p) => Number.isFinite(p.x) && Number.isFinite(p.y)), {
-        x: "x", y1: low, y2: (p: Point) => p.y + p.half, fill: colour(line.colour), fillOpacity: kBandOpacity,
+        x: "x", y1: low, y2: "high", fill: colour(line.colour), fillOpacity: kBandOpacity,
       }),
     );
 }

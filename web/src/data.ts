@@ -25,7 +25,8 @@ export interface Line extends LineStyle {
   legend?: string;
   table: number;
   column: number;
-  half?: number;
+  /** The column with the lower end of the band around the line; the next one has the upper. */
+  band?: number;
   to_mark?: number;
 }
 export interface Rule extends LineStyle {
@@ -128,7 +129,8 @@ export interface Method {
   seeds: number;
   first_cost?: number;
   last_cost?: number;
-  last_cost_ci95?: number | null;
+  last_cost_low?: number | null;
+  last_cost_high?: number | null;
 }
 export interface RunEntry {
   file: string;

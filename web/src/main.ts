@@ -105,14 +105,14 @@ function methodsTable(experiment: Experiment): HTMLTableElement {
   const rows = experiment.methods.map((method) => {
     const runs = experiment.runs.filter((run) => run.method === method.name);
     const sum = (pick: (run: Run) => number) => runs.reduce((total, run) => total + pick(run as Run), 0);
-    const { first_cost, last_cost, last_cost_ci95: ci } = method;
+    const { first_cost, last_cost, last_cost_low: low, last_cost_high: high } = method;
     const margins = runs.map((run) => run.least_margin).filter((m) => m !== undefined);
     return [
       method.name,
       runs.map((run) => run.seed).join(", "),
       `${runs[0].rounds_done} of ${runs[0].rounds_planned}`,
       short(first_cost),
-      short(last_cost) + (ci == null ? "" : ` ± ${short(ci)}`),
+      short(last_cost) + (low == null || high == null || low === high ? "" : ` (${short(low)} to ${short(high)})`),
       margins.length ? short(Math.min(...margins)) : "–",
       margins.length ? `${sum((run) => run.unsafe_policies)} of ${sum((run) => run.policies)}` : "–",
       `${sum((run) => run.rollout_seconds + run.learn_seconds).toFixed(2)} s`,

@@ -253,7 +253,7 @@ test("what L knows: its spectrum, directions, tasks with their ellipses, agreeme
   }
   const belief = chartOf(believing, "knowledge-belief", "learner", 2);
   assert.deepEqual(belief.tables[0].rounds.slice(0, 4), [0, 1, 2, 3]);
-  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts["knowledge-belief"].head), ["visit", "mean", "± 2 deviations"]);
+  assert.deepEqual(await page.evaluate(() => window.lifeguard.charts["knowledge-belief"].head), ["visit", "mean", "- 2 deviations", "+ 2 deviations"]);
   assert.equal(await page.locator('[data-chart=knowledge-belief] g[aria-label="area"] path').count(), 1);
 
   const { cells } = chartOf(believing, "knowledge-directions", "learner");
