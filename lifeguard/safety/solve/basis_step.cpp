@@ -28,6 +28,7 @@ constexpr double kStalledRise = 0.01;
 constexpr int kStalledSteps = 2;
 constexpr int kShortSteps = 60;
 constexpr double kLeastGain = 1e-7;  // of a short step, relative to the distance
+constexpr double kLonger = 1.1;      // what may be tried again after a short step that worked
 constexpr double kLeastMove = 1e-5;  // relative to the basis
 constexpr double kLeastRoom = 1e-13;
 constexpr Eigen::Index kDensePlanes = 100'000;  // numbers in stationary()'s rows, at most
@@ -119,14 +120,24 @@ void BasisStep::seed_working_set(const Eigen::MatrixXd& start) {
   }
 }
 
-// The next alternation's multipliers are near to the last one's. Both lists are sorted by task.
-void BasisStep::recall_multipliers() {
+// The next alternation's multipliers are near to the last one's, and those of a step of another
+// length in proportion to it. Both lists are sorted by task.
+void BasisStep::recall_multipliers(double length) {
+  const double scale = length / remembered_length_;
   auto known = remembered_rows_.begin();
   for (Row& row : working_rows_) {
     while (known != remembered_rows_.end() && known->task < row.task) ++known;
     for (auto it = known; it != remembered_rows_.end() && it->task == row.task; ++it) {
-      if (it->row == row.row) row.multiplier = it->multiplier;
+      if (it->row == row.row) row.multiplier = scale * it->multiplier;
     }
+  }
+}
+
+void BasisStep::remember_multipliers(double length) {
+  remembered_length_ = length;
+  remembered_rows_.clear();
+  for (const Row& row : working_rows_) {
+    if (row.multiplier > 0 && row.row >= 0) remembered_rows_.push_back(row);
   }
 }
 
@@ -424,25 +435,34 @@ bool BasisStep::stationary(const Eigen::MatrixXd& start) {
 bool BasisStep::short_steps(Eigen::MatrixXd& solution) {
   const Eigen::MatrixXd& target = problem_->target;
   double distance = (solution - target).norm();
-  double h = std::min(0.5, 0.5 * problem_->low / distance);
-  const double shortest = 1e-4 * h;
+  const double whole = distance;
+  const double first = std::min(0.5, 0.5 * problem_->low / distance);
+  const double shortest = 1e-4 * first;
+  double h = short_step_ > 0 ? short_step_ : first;
   bool moved = false;
   for (int i = 0; i < kShortSteps && h >= shortest && iterations_ < kAllNewtonSteps && may_go_on();
        ++i) {
     near_target_ = solution + h * (target - solution);
     seed_working_set(solution);
-    if (!maximise_dual(near_target_, Patience::full)) {
+    recall_multipliers(h);
+    if (!maximise_dual(near_target_, Patience::short_of_a_stall)) {
+      // At many times the cost of one that works: not to be tried again soon.
+      longest_short_step_ = 0.5 * h;
       h *= 0.25;
       continue;
     }
     const double next = (clip_.result() - target).norm();
     if (!(next < distance)) return moved;
-    const double gain = (distance - next) / distance;
+    const double gain = distance - next;
     solution = clip_.result();
     distance = next;
     moved = true;
-    if (h == 1 || gain < kLeastGain) return true;
-    h = std::min(1.0, 2 * h);
+    short_step_ = h;
+    remember_multipliers(h);
+    const bool little = gain < std::max(kLeastGain * whole, problem_->least_share * (whole - next));
+    if (h == 1 || little) return true;
+    longest_short_step_ = std::min(1.0, kLonger * longest_short_step_);
+    h = std::min(longest_short_step_, 2 * h);
   }
   return moved;
 }
@@ -475,19 +495,15 @@ BasisPath BasisStep::solve(const BasisStepProblem& problem, const Eigen::MatrixX
   tangent_.set_deadline(problem.deadline);
   clip_.restart();
   seed_working_set(start);
-  recall_multipliers();
+  recall_multipliers(1);
   bool solved = maximise_dual(target, Patience::short_of_a_stall);
   if (!solved) {
-    remembered_rows_.clear();
     if (stationary(start)) return BasisPath::short_steps;
     seed_working_set(start);
     solved = maximise_dual(target, Patience::full);
   }
   if (solved) {
-    remembered_rows_.clear();
-    for (const Row& row : working_rows_) {
-      if (row.multiplier > 0 && row.row >= 0) remembered_rows_.push_back(row);
-    }
+    remember_multipliers(1);
     if ((clip_.result() - target).squaredNorm() > (start - target).squaredNorm()) {
       return BasisPath::kept;
     }

@@ -19,6 +19,9 @@ struct BasisStepProblem {
   const Eigen::MatrixXd& target;        // L̃
   double low, high;                     // of the singular values
   Deadline deadline = {};
+  /// Short steps end when one gains less than this part of all of them together: where other steps
+  /// follow, in S, it is not worth the time to go to the end in L first.
+  double least_share = 0;
 };
 
 /// The L-step:
@@ -34,9 +37,13 @@ struct BasisStepProblem {
 /// proximal steps: the distance falls with each. Balls enter as tangent planes, rank-one like rows.
 class BasisStep {
  public:
-  /// Forgets the multipliers of the last solution, where solve() begins otherwise. Only speed and
-  /// last bits depend on it.
-  void restart() { remembered_rows_.clear(); }
+  /// Forgets the multipliers of the last solution, where solve() begins otherwise, and how long
+  /// its short steps were. Speed depends on it, and where a search that is cut short ends.
+  void restart() {
+    remembered_rows_.clear();
+    short_step_ = 0;
+    longest_short_step_ = 1;
+  }
 
   /// `start` is feasible (up to rounding) and has its spectrum in [low, high]; `solution` is never
   /// farther from the target, has its spectrum inside up to rounding, and obeys the rows up to
@@ -67,7 +74,8 @@ class BasisStep {
   bool newton_step(const Eigen::MatrixXd& target);
   void collect_violated();
   void seed_working_set(const Eigen::MatrixXd& start);
-  void recall_multipliers();
+  void recall_multipliers(double length);
+  void remember_multipliers(double length);
   void add_row(int task, int row, double bound, double length);
   bool has_room() const;
   void arrange_rows();
@@ -86,9 +94,12 @@ class BasisStep {
   Eigen::MatrixXd policies_;            // present basis times directions
   std::vector<Row> working_rows_;
   std::vector<Row> remembered_rows_;  // rows that bound in the last solution
+  double remembered_length_ = 1;      // of the step that they are of: 1 goes to the target
   Eigen::MatrixXd normals_;           // unit a of the working rows, one in each column
   DualActiveSet active_set_;
-  double ridge_ = 0;  // added to DΠ where it is singular
+  double ridge_ = 0;       // added to DΠ where it is singular
+  double short_step_ = 0;  // the last h with which a short step came nearer
+  double longest_short_step_ = 1;
   Eigen::MatrixXd sorted_normals_;
   std::vector<Row> sorted_rows_;
   struct Group {

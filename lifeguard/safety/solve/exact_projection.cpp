@@ -12,9 +12,12 @@ constexpr double kLittleGain = 0.9;
 // Before a descent alternation only has to find a good place to start from.
 constexpr int kAlternationsBefore = 10;
 constexpr double kGainBefore = 1e-3;
-// How far inside of the present point a descent begins; when it ends above that point, nearer.
+// Of all that short steps gained in an L-step, the least that one more of them is worth: the S-step
+// is next.
+constexpr double kLeastShare = 0.1;
 // Left between the tangent planes' optimum and what is safe, as a part of the objective.
 constexpr double kCurvedGap = 1e-6;
+// How far inside of the present point a descent begins; when it ends above that point, nearer.
 constexpr double kInside[] = {0.05, 1e-3, 1e-5};
 
 }  // namespace
@@ -97,9 +100,9 @@ BasisPath ExactProjection::solve_basis(SafeSearch& search) {
   const ProjectionFault fault = search.fault(ProjectionStage::basis_step);
   BasisPath path = BasisPath::kept;
   if (fault != ProjectionFault::failure) {
-    path = basis_step_.solve(
-        {search.tasks(), present.coefficients, search.target().basis, low, high, search.deadline()},
-        present.basis, next_.knowledge.basis);
+    path = basis_step_.solve({search.tasks(), present.coefficients, search.target().basis, low,
+                              high, search.deadline(), kLeastShare},
+                             present.basis, next_.knowledge.basis);
     search.result().basis_iterations += basis_step_.iterations();
   }
   corrupt(fault, next_.knowledge.basis);
