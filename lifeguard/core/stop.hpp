@@ -46,15 +46,17 @@ struct LongWork {
   }
 };
 
-/// A moment at which work should end. By default there is none, and then no clock is ever read:
-/// what is computed without a deadline is the same on every machine.
+/// A moment at which work should end, or somebody who may ask for its end before. By default there
+/// is neither, and then no clock is ever read: what is computed without a deadline is the same on
+/// every machine.
 class Deadline {
  public:
   Deadline() = default;
 
-  /// None for a time too long to matter, infinity included.
-  static Deadline after(double seconds) {
+  /// No moment for a time too long to matter, infinity included.
+  static Deadline after(double seconds, StopToken stop = {}) {
     Deadline deadline;
+    deadline.stop_ = std::move(stop);
     constexpr double kYears = 1e9;
     if (seconds < kYears) {
       deadline.end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -64,7 +66,15 @@ class Deadline {
   }
 
   /// Never true without a deadline.
-  bool passed() const { return end_ && Clock::now() >= *end_; }
+  bool passed() const { return stop_.stop_requested() || (end_ && Clock::now() >= *end_); }
+  /// Whether somebody asked for the end.
+  bool stop_requested() const { return stop_.stop_requested(); }
+  /// The moment alone: for another process, which nobody can ask.
+  Deadline without_stop() const {
+    Deadline moment = *this;
+    moment.stop_ = {};
+    return moment;
+  }
   /// Infinity without a deadline, never below 0.
   double seconds_left() const {
     if (!end_) return std::numeric_limits<double>::infinity();
@@ -81,6 +91,7 @@ class Deadline {
  private:
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> end_;
+  StopToken stop_;
 };
 
 }  // namespace lifeguard

@@ -88,7 +88,8 @@ std::string key_of(const UncertainPlant& plant, const ClosedLoopSettings& settin
 
 }  // namespace
 
-std::shared_ptr<const ClosedLoop> solve_closed_loop(const ClosedLoopTask& task) {
+std::shared_ptr<const ClosedLoop> solve_closed_loop(const ClosedLoopTask& task,
+                                                    const Deadline& deadline) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const ClosedLoop>> made;
   const UncertainPlant plant = plant_of(task);
@@ -98,7 +99,7 @@ std::shared_ptr<const ClosedLoop> solve_closed_loop(const ClosedLoopTask& task) 
   const std::lock_guard lock(mutex);
   std::shared_ptr<const ClosedLoop>& known = made[key];
   if (known) return known;
-  const ClosedLoopResult result = make_closed_loop(plant, settings);
+  const ClosedLoopResult result = make_closed_loop(plant, settings, deadline);
   require(result.closed_loop.has_value(), "safe_set.closed_loop", to_string(result.status),
           fmt::format("must be feasible for {}: {}", task.machine.name, result.message));
   const std::vector<ClosedLoopFinding> findings = check_closed_loop(*result.closed_loop);

@@ -29,6 +29,7 @@ struct ClosedLoopTask {
 
 /// Makes the set, or throws InvalidInput that says what would be feasible. One that was made before
 /// in this process is not made again: methods and seeds that are compared share their machines.
-std::shared_ptr<const ClosedLoop> solve_closed_loop(const ClosedLoopTask& task);
+std::shared_ptr<const ClosedLoop> solve_closed_loop(const ClosedLoopTask& task,
+                                                    const Deadline& deadline = {});
 
 }  // namespace lifeguard

@@ -283,8 +283,8 @@ ProjectionSolution solve_projection_problem(const ProjectionProblem& problem,
   std::vector<ProjectionTask> tasks;
   for (long t = 0; t < problem.target.tasks(); ++t) tasks.push_back(projection_task(problem, t));
   // An unsafe last point is repaired: that is the nearest S for L̃ with its spectrum limited.
-  const ProjectionResult& result = projection.project({tasks, Deadline::after(settings.seconds)},
-                                                      problem.target, problem.target);
+  const ProjectionResult& result = projection.project(
+      {tasks, Deadline::after(settings.seconds, settings.stop)}, problem.target, problem.target);
 
   ProjectionSolution solution;
   solution.status = result.status;

@@ -50,6 +50,8 @@ struct ProjectionProblemSettings {
   /// After this time, ≥ 0 and perhaps infinite, the best verified point so far is the answer.
   /// Certificate and check come after it.
   double seconds = 60;
+  /// Whoever asks to stop gets that point as well.
+  StopToken stop = {};
 };
 
 /// What was reached, and what is proven of it.

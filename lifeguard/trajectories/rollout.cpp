@@ -53,6 +53,13 @@ void for_each_index(int count, int threads, const Body& body) {
   static_cast<void>(ended.load(std::memory_order_acquire));
 }
 
+void simulate_all(const RolloutJob& job, int threads, const StopToken& stop) {
+  for_each_index(chunk_count(job), threads, [&](int chunk) {
+    stop.throw_if_requested();
+    simulate(job, chunk);
+  });
+}
+
 /// The most gains that a policy of a built-in system can have.
 constexpr std::size_t most_gains() {
   int most = 0;
@@ -158,11 +165,11 @@ int feature_count(const Task& task, const Features& features) {
 }
 
 void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
-             Trajectories& out) {
+             Trajectories& out, const StopToken& stop) {
   check(task, policy, settings);
   const RowMajorGains gains(policy.gains());
   const RolloutJob job = make_storing_job(task, policy, settings, gains, out);
-  for_each_index(chunk_count(job), settings.threads, [&](int chunk) { simulate(job, chunk); });
+  simulate_all(job, settings.threads, stop);
 }
 
 Trajectories rollout(const Task& task, const GaussianPolicy& policy,
@@ -262,8 +269,8 @@ void rollout_all(std::span<const RolloutRequest> requests, int threads) {
                  [&](int i) { simulate(jobs[parts[i].request], parts[i].chunk); });
 }
 
-Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
-                    const RolloutSettings& settings) {
+Evaluation evaluate(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
+                    const StopToken& stop) {
   check(task, policy, settings);
   const RowMajorGains gains(policy.gains());
   std::vector<double> costs(settings.trajectories);
@@ -273,7 +280,7 @@ Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
   job.total_costs_out = costs.data();
   job.lengths_out = lengths.data();
   job.diverged_out = diverged.data();
-  for_each_index(chunk_count(job), settings.threads, [&](int chunk) { simulate(job, chunk); });
+  simulate_all(job, settings.threads, stop);
   Evaluation result;
   double sum = 0;
   for (int i = 0; i < settings.trajectories; ++i) {

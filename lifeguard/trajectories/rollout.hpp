@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "lifeguard/core/stop.hpp"
 #include "lifeguard/policy/policy.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/trajectories.hpp"
@@ -30,9 +31,10 @@ int feature_count(const Task& task, const Features& features);
 
 /// Simulates trajectories of one task under one policy: a pure function of (task, policy, settings
 /// without threads). Reuses the memory of `out`; in the steady state nothing is allocated.
-/// Throws InvalidInput if the gains do not fit the task or the settings break a rule.
+/// Throws InvalidInput if the gains do not fit the task or the settings break a rule, and Stopped
+/// if that is asked for, which leaves `out` with some trajectories of before.
 void rollout(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
-             Trajectories& out);
+             Trajectories& out, const StopToken& stop = {});
 Trajectories rollout(const Task& task, const GaussianPolicy& policy,
                      const RolloutSettings& settings);
 
@@ -65,7 +67,7 @@ struct Evaluation {
   int diverged = 0;  // of these, by leaving the finite range
 };
 /// Simulates as rollout() does and keeps the costs only.
-Evaluation evaluate(const Task& task, const GaussianPolicy& policy,
-                    const RolloutSettings& settings);
+Evaluation evaluate(const Task& task, const GaussianPolicy& policy, const RolloutSettings& settings,
+                    const StopToken& stop = {});
 
 }  // namespace lifeguard

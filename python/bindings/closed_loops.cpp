@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "bindings/common.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/ranges.hpp"
 #include "bindings/text_state.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/stop.hpp"
 #include "lifeguard/runs/closed_loop_task.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
@@ -94,11 +96,9 @@ ClosedLoopSettings loop_settings(double decay, const Eigen::VectorXd& start_low,
 /// The closed loop, or an InvalidInput that says what stands in the way.
 std::shared_ptr<ClosedLoop> made(const UncertainPlant& plant, const ClosedLoopSettings& settings,
                                  double seconds) {
-  ClosedLoopResult result;
-  {
-    const nb::gil_scoped_release release;
-    result = make_closed_loop(plant, settings, Deadline::after(seconds));
-  }
+  ClosedLoopResult result = Interrupt().run_until(seconds, [&](const Deadline& deadline) {
+    return make_closed_loop(plant, settings, deadline);
+  });
   require(result.status == ClosedLoopStatus::found, "closed_loop", to_string(result.status),
           result.message);
   return std::make_shared<ClosedLoop>(std::move(*result.closed_loop));
@@ -129,11 +129,8 @@ std::shared_ptr<ClosedLoop> made_for_task(
       start_high ? *start_high : Eigen::VectorXd(task.settings.start_high - task.settings.goal);
   asked.settings =
       loop_settings(decay, low, high, least_start_share, noise_limits, required, anchor);
-  std::shared_ptr<const ClosedLoop> found;
-  {
-    const nb::gil_scoped_release release;
-    found = solve_closed_loop(asked);
-  }
+  const std::shared_ptr<const ClosedLoop> found = Interrupt().run_until(
+      kInfinity, [&](const Deadline& deadline) { return solve_closed_loop(asked, deadline); });
   return std::make_shared<ClosedLoop>(*found);
 }
 

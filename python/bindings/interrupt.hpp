@@ -32,6 +32,21 @@ class Interrupt {
     }
   }
 
+  /// The same for work(deadline) that ends by itself soon after the deadline passed, with a result
+  /// or an error that nobody wants after Ctrl-C.
+  template <class Work>
+  auto run_until(double seconds, const Work& work) {
+    const Deadline deadline = Deadline::after(seconds, token());
+    try {
+      auto result = run([&] { return work(deadline); });
+      raise_kept();
+      return result;
+    } catch (...) {
+      raise_kept();
+      throw;
+    }
+  }
+
   /// Whether what `call` does with Python ended without an exception; else the work is to stop, and
   /// the exception is kept. For callbacks of the user's.
   template <class Call>

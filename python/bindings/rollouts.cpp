@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/seed.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/regret/true_cost.hpp"
@@ -32,10 +33,8 @@ nb::object rolled_out(const Task& task, const GaussianPolicy& policy, int trajec
       settings_of(trajectories, steps, seed, first_index, features, threads);
   if (out.is_none()) {
     Trajectories batch;
-    {
-      const nb::gil_scoped_release release;
-      rollout(task, policy, settings, batch);
-    }
+    Interrupt interrupt;
+    interrupt.run([&] { rollout(task, policy, settings, batch, interrupt.token()); });
     return nb::cast(std::move(batch));
   }
   auto& batch = nb::cast<Trajectories&>(out);
@@ -43,8 +42,8 @@ nb::object rolled_out(const Task& task, const GaussianPolicy& policy, int trajec
   require(batch.count() == trajectories && batch.steps() == steps && batch.features() == count &&
               batch.actions() == task.actions(),
           "out", "of another shape", "must have the shape of the batch that is to be written");
-  const nb::gil_scoped_release release;
-  rollout(task, policy, settings, batch);
+  Interrupt interrupt;
+  interrupt.run([&] { rollout(task, policy, settings, batch, interrupt.token()); });
   return out;
 }
 
@@ -53,11 +52,9 @@ nb::dict evaluated(const Task& task, const GaussianPolicy& policy, int trajector
                    int threads) {
   const RolloutSettings settings =
       settings_of(trajectories, steps, seed, first_index, features, threads);
-  Evaluation result;
-  {
-    const nb::gil_scoped_release release;
-    result = evaluate(task, policy, settings);
-  }
+  Interrupt interrupt;
+  const Evaluation result =
+      interrupt.run([&] { return evaluate(task, policy, settings, interrupt.token()); });
   nb::dict given;
   given["mean_cost"] = result.mean_cost;
   given["failed"] = result.failed;

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/text_state.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/safe_set_config.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
@@ -29,11 +31,8 @@ void require_parameters_of(const SafeSet& set, const Eigen::VectorXd& parameters
 }
 
 nb::dict feasibility(const SafeSet& set) {
-  FeasibilityResult result;
-  {
-    const nb::gil_scoped_release release;
-    result = check_feasibility(set);
-  }
+  const FeasibilityResult result = Interrupt().run_until(
+      kInfinity, [&](const Deadline& deadline) { return check_feasibility(set, deadline); });
   nb::dict given;
   given["status"] = to_string(result.status);
   given["strictly_feasible"] = result.status == FeasibilityStatus::strictly_feasible;

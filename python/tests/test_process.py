@@ -231,3 +231,44 @@ except KeyboardInterrupt:
     assert process.returncode == 0
     run = lg.open_run(path)
     assert not run.finished and run.check()["findings"] == []
+
+
+LONG_CALLS = {
+    "evaluate": """
+task = lg.Task("mass", lg.System("mass-spring"))
+call = lambda: lg.evaluate(task, lg.Policy(np.zeros((1, 2)), 1.0), trajectories=2_000_000, steps=100_000)
+""",
+    "project": """
+tasks = [{"name": str(t), "A": draws.normal(size=(80, 40)), "b": np.ones(80), "s": 5 * draws.normal(size=40)} for t in range(60)]
+problem = {"p": 0.5, "q": 2, "mu1": 1, "mu2": 1, "c_max": 40, "L": draws.normal(size=(40, 40)), "tasks": tasks}
+call = lambda: lg.project(problem, seconds=1e6, max_alternations=100_000, objective_tolerance=0)
+""",
+    "make_closed_loop": """
+a, b = 0.9 * np.eye(12) + 0.02 * draws.normal(size=(12, 12)), draws.normal(size=(12, 4))
+corners = [(str(i), a + 1e-3 * draws.normal(size=a.shape), b) for i in range(64)]
+plant = lg.UncertainPlant(corners, [10.0] * 12, [10.0] * 4)
+call = lambda: lg.make_closed_loop(plant, decay=0.99, start_low=[-0.1] * 12, start_high=[0.1] * 12)
+""",
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_ctrl_c_ends_long_calls(name):
+    code = f"""
+import numpy as np
+import lifeguard as lg
+draws = np.random.default_rng(0)
+{LONG_CALLS[name]}
+print("begins", flush=True)
+try:
+    call()
+    print("came to its end", flush=True)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begins\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert out == "stopped\n"

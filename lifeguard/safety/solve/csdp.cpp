@@ -1,11 +1,13 @@
 #include "lifeguard/safety/solve/csdp.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -177,6 +179,15 @@ bool write_all(int file, const std::vector<double>& numbers) {
   return true;
 }
 
+/// Until there is something to read, or its end; whoever asks to stop ends the child.
+void wait_for_answer(int file, pid_t child, const Deadline& deadline) {
+  constexpr int kMilliseconds = 50;
+  pollfd answer{file, POLLIN, 0};
+  while (poll(&answer, 1, kMilliseconds) <= 0) {
+    if (deadline.stop_requested()) kill(child, SIGKILL);
+  }
+}
+
 bool read_all(int file, std::vector<double>& numbers) {
   char* next = reinterpret_cast<char*>(numbers.data());
   std::size_t left = numbers.size() * sizeof(double);
@@ -204,11 +215,13 @@ CsdpSolution solve_with_csdp_apart(const CsdpProblem& problem, const Deadline& d
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CPU, &limit);
     setrlimit(RLIMIT_CORE, &no_core);
-    const bool written = write_all(ends[1], numbers_of(solve_with_csdp(problem, deadline)));
+    const bool written =
+        write_all(ends[1], numbers_of(solve_with_csdp(problem, deadline.without_stop())));
     _exit(written ? 0 : 1);  // without what the parent does at its end
   }
   close(ends[1]);
   std::vector<double> numbers(numbers_of(solution).size());
+  if (child > 0) wait_for_answer(ends[0], child, deadline);
   const bool came_back = child > 0 && read_all(ends[0], numbers);
   close(ends[0]);
   if (child > 0) {
