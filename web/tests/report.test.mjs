@@ -167,7 +167,7 @@ test("another run, task, scale or axis is chosen with the keyboard", async () =>
 
 test("what is pointed at says what it is", async () => {
   const page = await open(browser, url("report.html"));
-  for (const [name, expected] of [["cost", /round \d+: [\d.]+ ± /], ["resemblance", /mass-spring \d/], ["coefficients", /mass-spring \d, entry of s \d: /]]) {
+  for (const [name, expected] of [["cost", /round \d+: [\d.]+ \([\d.]+ to [\d.]+\)/], ["resemblance", /mass-spring \d/], ["coefficients", /mass-spring \d, entry of s \d: /]]) {
     const plot = page.locator(`[data-chart=${name}] .plot`);
     await plot.scrollIntoViewIfNeeded();
     const target = name === "coefficients" ? plot.locator('g[aria-label="cell"] rect') : plot.locator('g[aria-label="dot"] circle, g[aria-label="line"] path');
