@@ -65,7 +65,7 @@ std::optional<Chart> cost_chart(const ChartSource& source) {
                    ? "What the machines cost when they were last observed, exploration noise "
                      "included, mean over those that were."
                    : "Noise-free cost of the policies after each round, mean over the tasks: the "
-                     "median of the seeds, in a band from the best tenth of them to the worst.";
+                     "median of the seeds, in a band from their 10 % to their 90 % quantile.";
   chart.x_label = "round";
   chart.y_label = "mean cost of all tasks";
   chart.scales = {Scale::linear, Scale::log_y};

@@ -51,8 +51,7 @@ std::optional<Chart> incidents_chart(const ChartSource& source, Incident inciden
                                      Chart chart) {
   chart.note +=
       " Exploration noise included; summed over the rounds: the median of the seeds, in a band "
-      "from the "
-      "best tenth of them to the worst.";
+      "from their 10 % to their 90 % quantile.";
   chart.x_label = "round";
   chart.y_label = "trajectories up to a round";
   for (std::size_t m = 0; m < source.methods.size(); ++m) {
