@@ -59,7 +59,8 @@ inline ProjectionTask random_task(Draws& draws, long m, long d, const SetKind& k
   for (long i = 1; i < m; ++i) {
     if (kind.nearly_parallel && draws.chance(0.5)) {
       const long other = draws.integer(0, static_cast<int>(i) - 1);
-      rows.row(i) = rows.row(other) + draws.power(1e-9, 1e-3) * draws.normals(1, d);
+      const Eigen::MatrixXd turn = draws.normals(1, d);
+      rows.row(i) = rows.row(other) + draws.power(1e-9, 1e-3) * turn;
     }
     if (kind.thin && draws.chance(0.3)) {
       const double half_width = draws.power(5e-7, 1e-2);
@@ -126,10 +127,14 @@ inline RandomProjection random_projection(Draws& draws, const ProjectionSize& li
   r.p = draws.power(1e-2, 1.0);
   r.q = r.p * (draws.chance(0.2) ? 1 + 1e-6 : draws.power(1.01, 1e3));
   for (int t = 0; t < count; ++t) {
-    r.tasks.push_back(random_task(draws, draws.integer(0, limit.m), d, random_kind(draws)));
+    // One draw after the other: arguments of a call are evaluated in any order.
+    const SetKind kind = random_kind(draws);
+    const int rows = draws.integer(0, limit.m);
+    r.tasks.push_back(random_task(draws, rows, d, kind));
   }
   r.last.basis = random_basis(draws, d, k, r.p, r.q);
-  r.last.coefficients = draws.power(1e-3, 1.0) * draws.normals(k, count);
+  r.last.coefficients = draws.normals(k, count);
+  r.last.coefficients *= draws.power(1e-3, 1.0);
   r.last.anchors = anchors_of(r.tasks, d);
   TaskVerifier verifier;
   for (int t = 0; t < count; ++t) {  // strictly safe, often near the boundary
