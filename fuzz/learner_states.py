@@ -63,15 +63,16 @@ def main():
         (CORPUS / name).write_text(text)
 
     box = TINY + BOX
-    ledger, learner = state(command, box)
+    linearised = 'learner.update="linearised"'
+    ledger, learner = state(command, box, linearised)
     write("regret", ledger)
     write("linearised", learner)
     write("alternating", state(command, box, 'learner.update="alternating"')[1])
     write("empirical_bayes", state(command, box, 'learner.update="empirical Bayes"')[1])
     write("leader", state(command, box, 'learner.update="leader"')[1])
     write("no_projection", state(command, box, 'projection.mode="none"')[1])
-    free = state(command, TINY)[1]
-    write("no_constraints", free)
+    write("no_constraints", state(command, TINY)[1])
+    free = state(command, TINY, linearised)[1]
     lines = {"rounds ": "rounds 0", "tasks ": "tasks 0", "basis ": "basis 2 2 1 0 0 1",
              "coefficients ": "coefficients 2 0", "anchors ": "anchors 2 0"}
     empty = []

@@ -32,6 +32,11 @@ constexpr int kMostRetractions = 40;
 constexpr std::size_t kRecentRounds = 16;
 constexpr std::size_t kFewestRounds = 5;
 constexpr int kMostAttempts = 10;
+/// A stay of so many rounds in a row is long.
+constexpr long kLongStay = 5;
+/// Where machines have controllers of their own, how much less far than others went on average, in
+/// deviations of how far they went, one goes unseen.
+constexpr double kCarefulDeviations = 3;
 /// After twice as many rounds L is learnt half as often.
 constexpr long kRoundsBeforeDoubling = 100;
 
@@ -100,15 +105,17 @@ bool EmpiricalBayesRule::guarded(int task) const {
 }
 
 double EmpiricalBayesRule::trust_in_mean() const {
-  if (own_controllers_) return 0;
-  return shared_.way_length > 0 ? std::clamp(shared_.way_along / shared_.way_length, 0.0, 1.0)
-                                : 1.0;
+  if (!(shared_.way_length > 0)) return own_controllers_ ? 0 : 1;
+  const double share = shared_.way_along / shared_.way_length;
+  // A controller that works is not to be lost where this machine is one that needs less of it.
+  const double careful = own_controllers_ ? kCarefulDeviations * std::sqrt(shared_.way_spread) : 0;
+  return std::clamp(share - careful, 0.0, 1.0);
 }
 
 void EmpiricalBayesRule::add_tasks(const std::vector<KeptTask>& tasks, long /*rounds*/) {
   for (const KeptTask& task : tasks) Safeguard::require_task(task.safe_set, task.anchor);
   for (const KeptTask& task : tasks) {
-    tasks_.push_back({task.anchor, {}, {}, {}, 0, 0});
+    tasks_.push_back({task.anchor, {}, {}, {}, {}, 0, 0, false, {}});
     own_controllers_ = own_controllers_ || task.anchor != tasks_.front().anchor;
     safe_sets_.push_back(task.safe_set);
     retreat_.add_task(task.anchor);
@@ -118,7 +125,10 @@ void EmpiricalBayesRule::add_tasks(const std::vector<KeptTask>& tasks, long /*ro
 
 void EmpiricalBayesRule::change_task(int task, const KeptTask& changed) {
   Safeguard::require_task(changed.safe_set, changed.anchor);
-  tasks_[task].anchor = changed.anchor;
+  Belief& moved = tasks_[task];
+  // What it learnt is a change of the controller that it began with.
+  if (moved.visited() && moved.began.size() == 0) moved.began = moved.anchor;
+  moved.anchor = changed.anchor;
   own_controllers_ = std::any_of(tasks_.begin(), tasks_.end(), [&](const Belief& belief) {
     return belief.anchor != tasks_.front().anchor;
   });
@@ -149,8 +159,6 @@ RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long roun
   next_takes_part_ = retreat_.takes_part(task);
   if (!next_.begun()) {
     next_.common.setZero(parameters_);
-    for (const Belief& belief : tasks_) next_.common += belief.anchor;
-    next_.common /= tasks();
     next_.offset.setZero(parameters_);
     next_.places.setZero(parameters_);
     next_.squares.setZero(parameters_, parameters_);
@@ -158,6 +166,7 @@ RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long roun
   }
   mean_ = next_.common + next_.offset;
   if (next_belief_.visited()) {
+    unsettle();
     // Of the deviation from m, until the round is over.
     shift_evidence(-1, mean_);
   } else {
@@ -263,7 +272,7 @@ void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const RoundLos
   // As if what was learnt before had been seen there.
   Belief& belief = next_belief_;
   next_policy_ = policy;
-  deviation_ = policy - mean_;
+  deviation_ = policy - belief.start() - mean_;
   belief.information = loss.curvature / noise_of(observation_.trust_step);
   belief.evidence.resize(parameters_);
   apply_curvature(belief.information, deviation_, belief.evidence);
@@ -306,6 +315,7 @@ const Eigen::VectorXd& EmpiricalBayesRule::another_place(int task) {
   std::size_t i = recent.size() - 1 - static_cast<std::size_t>(attempt / 2) % recent.size();
   while (i > 0 && recent[i].task == task) --i;
   wanted(recent[i].task, moved_);
+  moved_ += tasks_[task].start() - tasks_[recent[i].task].start();
   return moved_;
 }
 
@@ -349,7 +359,7 @@ double EmpiricalBayesRule::agreement_after(int task, const Eigen::VectorXd& step
 bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
   const Eigen::MatrixXd& curvature = loss.curvature;
   Belief& belief = next_belief_;
-  deviation_ = played_ - mean_;
+  deviation_ = played_ - belief.start() - mean_;
   newton_ = observation_.newton_step * observation_.direction;
   // Of d numbers that are estimated with their own scale, f of the noise is theirs.
   const double part = std::max(0.25, 1 - 2.0 / parameters_);
@@ -399,7 +409,7 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
   belief.information = block_;
   belief.evidence = moved_;
   factor_.solveInPlace(moved_);
-  next_policy_ = next_.common + next_.offset + moved_;
+  next_policy_ = belief.start() + next_.common + next_.offset + moved_;
   if (!next_takes_part_) return true;
   const double visits = static_cast<double>(next_.count) + (belief.visited() ? 0 : 1);
   next_.uncertainty += (2 / (visits + 1)) * (covariance_ - next_.uncertainty);
@@ -426,15 +436,26 @@ void EmpiricalBayesRule::place(int task) {
   Belief& belief = next_belief_;
   mean_ = next_.common + next_.offset;
   shift_evidence(1, mean_);
-  belief.place = next_policy_ - origin(next_, next_takes_part_);
+  belief.place = next_policy_ - belief.start() - next_origin();
   if (!next_takes_part_) return;
   ++next_.count;
   next_.places += belief.place;
   next_.squares.noalias() += belief.place * belief.place.transpose();
 }
 
+void EmpiricalBayesRule::unsettle() {
+  Belief& belief = next_belief_;
+  if (!belief.settled) return;
+  step_ = belief.settled_at - next_origin();
+  weighed_.resize(parameters_);
+  apply_curvature(belief.information, step_, weighed_);
+  belief.evidence += weighed_;
+  belief.place += step_;
+  belief.settled = false;
+}
+
 void EmpiricalBayesRule::shift_evidence(double sign, const Eigen::VectorXd& mean) {
-  step_ = mean - origin(next_, next_takes_part_);
+  step_ = mean - next_origin();
   weighed_.resize(parameters_);
   apply_curvature(next_belief_.information, step_, weighed_);
   next_belief_.evidence += sign * weighed_;
@@ -444,12 +465,17 @@ void EmpiricalBayesRule::centre() {
   const auto count = static_cast<double>(next_.count);
   next_.offset = (next_.places + next_.offset) / (count + 1);
   if (!next_takes_part_) return;
-  deviation_ = next_.common + next_.offset - next_belief_.anchor;
+  deviation_ = next_.common + next_.offset;
   apply_curvature(next_.metric, deviation_, weighed_);
   const double rate = 2 / (count + 1);
-  step_ = next_policy_ - next_belief_.anchor;
-  next_.way_along += rate * (weighed_.dot(step_) - next_.way_along);
-  next_.way_length += rate * (weighed_.dot(deviation_) - next_.way_length);
+  step_ = next_policy_ - next_belief_.start();
+  const double along = weighed_.dot(step_);
+  const double length = weighed_.dot(deviation_);
+  next_.way_along += rate * (along - next_.way_along);
+  next_.way_length += rate * (length - next_.way_length);
+  if (!(length > 0) || !(next_.way_length > 0)) return;
+  const double off = along / length - next_.way_along / next_.way_length;
+  next_.way_spread += rate * (off * off - next_.way_spread);
 }
 
 bool EmpiricalBayesRule::learn_prior() {
@@ -465,6 +491,10 @@ bool EmpiricalBayesRule::learn_prior() {
 
 void EmpiricalBayesRule::commit(int task, const RoundLoss& loss) {
   retreat_.accept(task, loss, played_, next_takes_part_);
+  next_.stay_rounds = next_.stay_task == task ? next_.stay_rounds + 1 : 1;
+  next_.stay_task = task;
+  next_belief_.settled = next_takes_part_ && next_.stay_rounds >= kLongStay;
+  next_belief_.settled_at = next_.common;
   if (std::isfinite(loss.mean_cost)) {
     if (next_.recent.size() == kRecentRounds) next_.recent.erase(next_.recent.begin());
     if (!tasks_[task].visited()) next_belief_.first_cost = loss.mean_cost;
@@ -503,11 +533,11 @@ bool EmpiricalBayesRule::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd>
 
 void EmpiricalBayesRule::wanted(int task, Eigen::VectorXd& policy) const {
   const Belief& belief = tasks_[task];
-  policy = belief.anchor;
+  policy = belief.start();
   if (belief.visited()) {
-    policy = origin(shared_, retreat_.takes_part(task)) + belief.place;
+    policy += origin(task) + belief.place;
   } else if (shared_.begun()) {
-    policy += trust_in_mean() * (shared_.common + shared_.offset - belief.anchor);
+    policy += trust_in_mean() * (shared_.common + shared_.offset);
   }
 }
 
@@ -593,18 +623,20 @@ Certificate EmpiricalBayesRule::certificate() const {
 
 std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
   if (!shared_.begun()) return {};
-  return TaskBeliefs{shared_.common + shared_.offset,
-                     shared_.prior.basis(),
-                     shared_.prior.variances(),
-                     own_controllers_ ? 0.0 : std::clamp(shared_.agreement, 0.0, 1.0),
-                     trust_in_mean(),
-                     shared_.metric};
+  Eigen::VectorXd mean = Eigen::VectorXd::Zero(parameters_);
+  for (const Belief& belief : tasks_) mean += belief.start();
+  mean = mean / static_cast<double>(tasks()) + shared_.common + shared_.offset;
+  return TaskBeliefs{
+      std::move(mean),           shared_.prior.basis(),
+      shared_.prior.variances(), own_controllers_ ? 0.0 : std::clamp(shared_.agreement, 0.0, 1.0),
+      trust_in_mean(),           shared_.metric};
 }
 
 std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   if (!shared_.begun() || !shared_.prior.known()) return {};
   const Belief& belief = tasks_[task];
-  TaskPosterior posterior{shared_.common + shared_.offset, {}, belief.visited()};
+  const Eigen::VectorXd mean = shared_.common + shared_.offset;
+  TaskPosterior posterior{belief.start() + mean, {}, belief.visited()};
   Eigen::MatrixXd system = shared_.prior.precision();
   for (Eigen::Index a = 0; belief.visited() && a < parameters_ / features_; ++a) {
     system.block(a * features_, a * features_, features_, features_) +=
@@ -612,7 +644,7 @@ std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   }
   posterior.covariance = system.llt().solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
   if (!belief.visited()) return posterior;
-  const Eigen::VectorXd shift = posterior.mean - origin(shared_, retreat_.takes_part(task));
+  const Eigen::VectorXd shift = mean - origin(task);
   Eigen::VectorXd evidence(parameters_);
   apply_curvature(belief.information, shift, evidence);
   posterior.mean += posterior.covariance * (belief.evidence - evidence);
@@ -625,11 +657,15 @@ void EmpiricalBayesRule::save_task(int task, StateWriter& writer) const {
   writer.field("visited", belief.visited());
   retreat_.save_task(task, writer);
   if (!belief.visited()) return;
+  writer.field("has_began", belief.began.size() > 0);
+  if (belief.began.size() > 0) writer.field("began", belief.began);
   writer.field("information", belief.information);
   writer.field("evidence", belief.evidence);
   writer.field("place", belief.place);
   writer.field("first_cost", belief.first_cost);
   writer.field("attempts", belief.attempts);
+  writer.field("settled", belief.settled);
+  if (belief.settled) writer.field("settled_at", belief.settled_at);
 }
 
 void EmpiricalBayesRule::load_first(StateReader& reader, Eigen::MatrixXd basis, int /*tasks*/) {
@@ -643,11 +679,17 @@ void EmpiricalBayesRule::load_task(StateReader& reader, const SafeSet& set) {
   reader.field("visited", visited);
   retreat_.load_task(reader);
   if (visited) {
+    bool has_began = false;
+    reader.field("has_began", has_began);
+    if (has_began) read_vector(reader, "began", parameters_, belief.began);
     read_blocks(reader, "information", features_, parameters_ / features_, belief.information);
     read_vector(reader, "evidence", parameters_, belief.evidence);
     read_vector(reader, "place", parameters_, belief.place);
     reader.field("first_cost", belief.first_cost);
     reader.field("attempts", belief.attempts);
+    reader.field("settled", belief.settled);
+    belief.settled_at.setZero(parameters_);
+    if (belief.settled) read_vector(reader, "settled_at", parameters_, belief.settled_at);
     require_finite("first_cost", belief.first_cost);
     require(belief.attempts >= 0, "attempts", belief.attempts, "must not be negative");
   }
@@ -668,10 +710,13 @@ void EmpiricalBayesRule::save_last(StateWriter& writer) const {
   writer.field("first_spread", shared_.first_spread);
   writer.field("agreement", shared_.agreement);
   writer.field("last_task", shared_.last_task);
+  writer.field("stay_task", shared_.stay_task);
+  writer.field("stay_rounds", shared_.stay_rounds);
   writer.field("has_direction", shared_.direction.size() > 0);
   if (shared_.direction.size() > 0) writer.field("common_direction", shared_.direction);
   writer.field("way_along", shared_.way_along);
   writer.field("way_length", shared_.way_length);
+  writer.field("way_spread", shared_.way_spread);
   writer.field("places", shared_.places);
   writer.field("squares", shared_.squares);
   writer.field("uncertainty", shared_.uncertainty);
@@ -698,10 +743,13 @@ void EmpiricalBayesRule::load_last(StateReader& reader) {
     reader.field("first_spread", shared_.first_spread);
     reader.field("agreement", shared_.agreement);
     reader.field("last_task", shared_.last_task);
+    reader.field("stay_task", shared_.stay_task);
+    reader.field("stay_rounds", shared_.stay_rounds);
     reader.field("has_direction", has_direction);
     if (has_direction) read_vector(reader, "common_direction", parameters_, shared_.direction);
     reader.field("way_along", shared_.way_along);
     reader.field("way_length", shared_.way_length);
+    reader.field("way_spread", shared_.way_spread);
     read_vector(reader, "places", parameters_, shared_.places);
     read_square(reader, "squares", parameters_, shared_.squares);
     read_square(reader, "uncertainty", parameters_, shared_.uncertainty);
@@ -719,8 +767,13 @@ void EmpiricalBayesRule::load_last(StateReader& reader) {
     require(std::abs(shared_.agreement) <= 1, "agreement", shared_.agreement, "must be a cosine");
     require_finite("way_along", shared_.way_along);
     require_not_negative("way_length", shared_.way_length);
+    require_not_negative("way_spread", shared_.way_spread);
     require(shared_.last_task >= -1 && shared_.last_task < tasks(), "last_task", shared_.last_task,
             "must be a task");
+    require(shared_.stay_task >= 0 && shared_.stay_task < tasks(), "stay_task", shared_.stay_task,
+            "must be a task");
+    require(shared_.stay_rounds >= 1, "stay_rounds", static_cast<double>(shared_.stay_rounds),
+            "must be at least 1");
   }
   next_ = shared_;
   const std::lock_guard lock(mutex_);

@@ -60,29 +60,39 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   /// round.
   struct Belief {
     Eigen::VectorXd anchor;
+    Eigen::VectorXd began;        // ᾱ_t, the anchor at its first round, if it has another one now
     Eigen::MatrixXd information;  // A, F × F
     Eigen::VectorXd evidence;     // b + A(m - o): of the place, as b is of the deviation
-    Eigen::VectorXd place;        // z_t = α_t - o; o is C, or 0 for a task that learns alone
-    double first_cost = 0;        // of its first round
-    int attempts = 0;             // to get away from where it was stuck
+    Eigen::VectorXd place;  // z_t = α_t - ᾱ_t - o; o is C, settled_at, or 0 if it learns alone
+    double first_cost = 0;  // of its first round
+    int attempts = 0;       // to get away from where it was stuck
+    /// After a long stay o is C at its end from then on: what was learnt in many rounds in a row is
+    /// not forgotten through the steps of others.
+    bool settled = false;
+    Eigen::VectorXd settled_at;  // C after its last round
 
     bool visited() const { return place.size() > 0; }
+    const Eigen::VectorXd& start() const { return began.size() > 0 ? began : anchor; }
   };
   /// What belongs to no single task.
   struct Shared {
     explicit Shared(TaskPrior first) : prior(std::move(first)) {}
     TaskPrior prior;
-    Eigen::VectorXd common;     // C: the mean anchor and all common steps; empty before round 1
+    Eigen::VectorXd common;     // C: all common steps; empty before round 1
     Eigen::VectorXd offset;     // H = m - C
     Eigen::MatrixXd metric;     // Ḡ, the running mean of the rounds' curvatures
     double first_spread = 0;    // ψ₀: the running mean of what a step is, for each parameter
     double agreement = 1;       // the running mean of the steps' cosines
     Eigen::VectorXd direction;  // D ← 0.7 D + Δ, what the steps before had in common
     int last_task = -1;
+    // How many rounds in a row the task of the last round had.
+    int stay_task = -1;
+    long stay_rounds = 0;
     // Of the way from a task's anchor to m, in the metric Ḡ: how far it went along, and how long
     // it is. Running means over visits.
     double way_along = 0;
     double way_length = 0;
+    double way_spread = 0;  // how far, as a share of the way, tasks went more or less than that
     // Over the visited tasks that take part: their number, Σ z_t, Σ z_t z_tᵀ, and the running mean
     // of their covariances (P⁻¹ + I ⊗ A)⁻¹.
     long count = 0;
@@ -121,13 +131,17 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   };
 
   int tasks() const { return static_cast<int>(tasks_.size()); }
-  /// o of a task.
-  const Eigen::VectorXd& origin(const Shared& shared, bool takes_part) const {
-    return takes_part ? shared.common : zero_;
+  /// o of a task, and of the one that is being observed, which is not settled.
+  const Eigen::VectorXd& origin(int task) const {
+    if (!retreat_.takes_part(task)) return zero_;
+    return tasks_[task].settled ? tasks_[task].settled_at : shared_.common;
   }
+  const Eigen::VectorXd& next_origin() const { return next_takes_part_ ? next_.common : zero_; }
+  /// Common steps reach the observed task again, which does not move.
+  void unsettle();
   /// How far towards m a task that was never visited goes from its anchor: the multiple of the way
-  /// there that is nearest to the ways the others went. 0 where tasks begin with controllers of
-  /// their own.
+  /// there that is nearest to the ways the others went. Where tasks begin with controllers of their
+  /// own, which work, as far as nearly all of the others went.
   double trust_in_mean() const;
   /// Whether policies of the task have to be proven.
   bool guarded(int task) const;
@@ -182,8 +196,8 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   Retreat retreat_;
   std::deque<Belief> tasks_;
   std::vector<SafeSet> safe_sets_;
-  /// Whether tasks begin with controllers of their own. Then no step is common, and each begins
-  /// with its own; what the others know reaches it through the prior.
+  /// Whether tasks begin with controllers of their own. Then no step is common; what the others
+  /// know reaches a task through the prior, and before its first round through m.
   bool own_controllers_ = false;
   Shared shared_;
   SafeguardRecord last_safeguard_;

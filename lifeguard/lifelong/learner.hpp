@@ -185,15 +185,16 @@ struct LearnerSettings {
   bool operator==(const LearnerSettings&) const = default;
 };
 
-/// What empirical Bayes believes of tasks: α_t = m + L s_t with s_t ~ N(0, I).
+/// What empirical Bayes believes of tasks: α_t = ᾱ_t + m + L s_t with s_t ~ N(0, I), where ᾱ_t is
+/// the anchor that the task began with.
 struct TaskBeliefs {
-  Eigen::VectorXd mean;       // m
+  Eigen::VectorXd mean;       // m, from the mean of the anchors
   Eigen::MatrixXd basis;      // L, whose columns are the directions in which tasks differ
   Eigen::VectorXd variances;  // along them, the longest first: the eigenvalues of LᵀL
   /// w: how far the steps of different tasks agree, so that others take them as well. In [0, 1]; 0
   /// where tasks begin with controllers of their own, since no step is common then.
   double agreement = 1;
-  /// How far a task that was never visited goes from its anchor to m. In [0, 1].
+  /// How far a task that was never visited goes from its anchor along m. In [0, 1].
   double trust_in_mean = 1;
   /// Ḡ, in which policies are compared: the running mean of the rounds' curvatures, with a block
   /// for each action or one for all of them. task_directions() says what L means in it.

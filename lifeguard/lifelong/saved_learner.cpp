@@ -18,7 +18,7 @@
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 7";
+constexpr const char* kFormat = "lifeguard learner 8";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);

@@ -131,8 +131,8 @@ struct SystemDescription {
   /// What a policy sees, for a system with features of its own.
   std::vector<Signal> features;
   std::vector<ParameterDescription> parameters;
-  /// How the page draws it. One that the page does not know, or none, is drawn plainly: the
-  /// signals over time.
+  /// How the page draws it, and after the name what the drawing needs. One that the page does not
+  /// know, or none, is drawn plainly: the signals over time.
   std::string drawing;
   /// The places in the state of what the drawing takes.
   std::vector<int> positions;

@@ -21,6 +21,7 @@ its tolerance.) Results are those of one version of MuJoCo on one kind of proces
 from __future__ import annotations
 
 import functools
+import json
 import os
 import threading
 import warnings
@@ -57,6 +58,43 @@ def _model(file: str, gravity: float, sizes: tuple):
     with warnings.catch_warnings():  # of attributes in Gymnasium's files that MuJoCo will drop one day
         warnings.simplefilter("ignore", UserWarning)
         return spec.compile()
+
+
+def _turn(quaternion) -> float:
+    """How far this turns about the y axis, which is all that planar bodies do."""
+    return 2 * float(np.arctan2(quaternion[2], quaternion[0]))
+
+
+@functools.lru_cache(maxsize=16)
+def _stick_figure(file: str) -> str:
+    """What the page needs to draw a planar body from its joints' positions: each part's place in the one
+    that carries it, how its joints move it, and the middle lines of its capsules; x and z in metres."""
+    mujoco, _ = _imports()
+    model = _model(file, 1.0, ())
+    xz = [0, 2]
+    parts = []
+    for body in range(1, model.nbody):
+        joints = []
+        for joint in range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body]):
+            at = int(model.jnt_qposadr[joint])
+            moved = {"signal": at, "zero": float(model.qpos0[at])}
+            if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE:
+                moved["along"] = model.jnt_axis[joint][xz].tolist()
+            else:
+                moved |= {"turns": float(model.jnt_axis[joint][1]), "around": model.jnt_pos[joint][xz].tolist()}
+            joints.append(moved)
+        lines = []
+        for geom in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
+            axis = np.zeros(9)
+            mujoco.mju_quat2Mat(axis, model.geom_quat[geom])
+            half = model.geom_size[geom][1] * axis.reshape(3, 3)[:, 2]  # a capsule lies along its z axis
+            ends = [model.geom_pos[geom] - half, model.geom_pos[geom] + half]
+            lines.append([*(float(end[i]) for end in ends for i in xz), float(model.geom_size[geom][0])])
+        parts.append({
+            "carrier": int(model.body_parentid[body]) - 1, "at": model.body_pos[body][xz].tolist(),
+            "turn": _turn(model.body_quat[body]), "joints": joints, "lines": lines,
+        })  # fmt: skip
+    return "stick figure " + json.dumps(parts)
 
 
 _of_thread = threading.local()
@@ -130,6 +168,16 @@ class Body(OwnSystem):
             "dt_seconds": cls.step_seconds, "start_low": [0.0] * count, "start_high": [0.0] * count,
             "action_low": -1.0, "action_high": 1.0, "sigma": 0.5, "failure_cost": cls.reward_ceiling,
         }  # fmt: skip
+
+    @property
+    def drawing(self) -> str:
+        """The stick figure that reports draw."""
+        return _stick_figure(self.file)
+
+    @property
+    def positions(self) -> list:
+        """The states that the figure is drawn from."""
+        return list(range(len(self.joints)))
 
     @property
     def model(self):

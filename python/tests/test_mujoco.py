@@ -1,5 +1,6 @@
 """Bodies of MuJoCo are systems like any other, and what their equations say."""
 
+import json
 import pickle
 
 import numpy as np
@@ -65,6 +66,50 @@ def test_rollouts_are_mujocos(kind, inputs, actions):
     assert batch == lg.rollout(task, policy, trajectories=3, steps=60, seed=5, threads=2)
     later = lg.rollout(task, policy, trajectories=1, steps=60, seed=5, first_index=2)
     np.testing.assert_array_equal(later.features[0], batch.features[2])
+
+
+def ends_of(parts, positions):
+    """The ends of all lines of a stick figure, as the page computes them (web/src/animation.ts)."""
+
+    def moved(frame, point):
+        x, z, angle = frame
+        return np.array([x + point[0] * np.cos(angle) + point[1] * np.sin(angle),
+                         z - point[0] * np.sin(angle) + point[1] * np.cos(angle)])  # fmt: skip
+
+    frames, ends = [], []
+    for part in parts:
+        carrier = frames[part["carrier"]] if part["carrier"] >= 0 else (0.0, 0.0, 0.0)
+        frame = (*moved(carrier, part["at"]), carrier[2] + part["turn"])
+        for joint in part["joints"]:
+            way = positions[joint["signal"]] - joint["zero"]
+            if "along" in joint:
+                frame = (*moved(frame, way * np.array(joint["along"])), frame[2])
+            else:
+                anchor, angle = moved(frame, joint["around"]), frame[2] + joint["turns"] * way
+                frame = (*(anchor - moved((0, 0, angle), joint["around"])), angle)
+        frames.append(frame)
+        ends += [(moved(frame, line[:2]), moved(frame, line[2:4])) for line in part["lines"]]
+    return np.array(ends)
+
+
+@pytest.mark.parametrize("kind", [bodies.HalfCheetah, bodies.Hopper, bodies.Walker2d])
+def test_the_stick_figure_is_where_mujoco_has_the_body(kind):
+    body = kind()
+    name, _, parts = body.drawing.partition(" [")
+    assert name == "stick figure"
+    assert body.positions == list(range(body.model.nq))
+    data = mujoco.MjData(body.model)
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        data.qpos[:] = generator.normal(size=body.model.nq)
+        mujoco.mj_kinematics(body.model, data)
+        places = []
+        for geom in range(body.model.ngeom):
+            if body.model.geom_bodyid[geom] == 0:
+                continue  # the ground
+            half = body.model.geom_size[geom][1] * data.geom_xmat[geom].reshape(3, 3)[:, 2]
+            places.append([(data.geom_xpos[geom] + side * half)[[0, 2]] for side in (-1, 1)])
+        np.testing.assert_allclose(ends_of(json.loads("[" + parts), data.qpos), places, atol=1e-12)
 
 
 def test_parameters_change_the_model():

@@ -284,6 +284,61 @@ TEST(EmpiricalBayes, ANewTaskStaysAtItsAnchorWhereTheMeanWasNotRightForOthers) {
             1.5 * task.excess(anchor_of(task)) + 1e-9);
 }
 
+// Where machines with controllers of their own all need the same change, a new one begins with it.
+TEST(EmpiricalBayes, ANewTaskTakesTheChangeThatOthersNeeded) {
+  Draws draws(19);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  const Eigen::VectorXd change = draws.normals(kParameters, 1);
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<NoisyTask> tasks;
+  const auto draw_task = [&] {
+    const Eigen::VectorXd anchor = 5 * draws.normals(kParameters, 1);
+    const Eigen::VectorXd own = 0.05 * draws.normals(kParameters, 1);
+    tasks.push_back({anchor + change + own, metric, 0.1});
+    learner.add_task(name_of(static_cast<int>(tasks.size()) - 1), anchor, 0.5);
+    return anchor;
+  };
+  for (int t = 0; t < 12; ++t) draw_task();
+  for (int round = 0; round < 48; ++round) {
+    const int t = round % 12;
+    learner.observe(name_of(t), tasks[t].look(learner.policy(name_of(t)).parameters(), draws));
+  }
+  const Eigen::VectorXd anchor = draw_task();
+  EXPECT_LT(tasks[12].excess(learner.policy(name_of(12)).parameters()),
+            0.1 * tasks[12].excess(anchor));
+  // What is believed of it before its first round is that change too.
+  EXPECT_LT((learner.posterior(name_of(12))->mean - anchor - change).norm(), 0.3 * change.norm());
+}
+
+// Other constraints may come with another anchor; what was learnt stays where it is.
+TEST(EmpiricalBayes, APolicyStaysWhereItIsWhenItsAnchorMoves) {
+  Draws draws(21);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<NoisyTask> tasks;
+  const Eigen::VectorXd most = Eigen::VectorXd::Constant(kParameters, 50);
+  const SafeSet box = gain_box(-most, most, default_gain_names(kActions, kFeatures));
+  for (int t = 0; t < 5; ++t) {
+    tasks.push_back({draws.normals(kParameters, 1), metric, 0.1});
+    learner.add_task(name_of(t), box, 0.5, Eigen::VectorXd::Zero(kParameters));
+  }
+  for (int round = 0; round < 60; ++round) {
+    const int t = round % 5;
+    learner.observe(name_of(t), tasks[t].look(learner.policy(name_of(t)).parameters(), draws));
+  }
+  const Eigen::VectorXd before = learner.policy(name_of(2)).parameters();
+  const Eigen::VectorXd believed = learner.posterior(name_of(2))->mean;
+  const Eigen::VectorXd other = learner.policy(name_of(3)).parameters();
+  learner.set_safe_set(name_of(2), box, Eigen::VectorXd(draws.normals(kParameters, 1)));
+  EXPECT_LT((learner.policy(name_of(2)).parameters() - before).norm(), 1e-9);
+  EXPECT_LT((learner.policy(name_of(3)).parameters() - other).norm(), 1e-9);
+  EXPECT_LT((learner.posterior(name_of(2))->mean - believed).norm(), 1e-9);
+  std::ostringstream state;
+  learner.save(state);
+  std::istringstream in(state.str());
+  EXPECT_LT((Learner::load(in).policy(name_of(2)).parameters() - before).norm(), 1e-9);
+}
+
 std::string saved(const Learner& learner) {
   std::ostringstream out;
   learner.save(out);
@@ -375,7 +430,39 @@ TEST(EmpiricalBayes, ControllersOfTheirOwnHaveNoStepInCommon) {
   EXPECT_EQ(fleet.learner.beliefs()->metric.cols(), kFeatures);
   fleet.learner.add_task("own", Eigen::VectorXd::Ones(kParameters), 0.5);
   EXPECT_EQ(fleet.learner.beliefs()->agreement, 0);
-  EXPECT_EQ(fleet.learner.beliefs()->trust_in_mean, 0);
+  const Eigen::VectorXd others = fleet.learner.policy(name_of(1)).parameters();
+  fleet.play(0);
+  EXPECT_LT((fleet.learner.policy(name_of(1)).parameters() - others).norm(), 1e-12);
+}
+
+// What was learnt in a long stay is not forgotten through the steps of others.
+TEST(EmpiricalBayes, ATaskThatWasVisitedManyTimesInARowStaysAsItWasLeft) {
+  for (const double limit : {kInfinity, 2.0}) {
+    for (const int stay : {2, 8}) {
+      Fleet fleet(6, limit);
+      for (int round = 0; round < stay; ++round) fleet.play(0);
+      const Eigen::VectorXd left = fleet.learner.policy(name_of(0)).parameters();
+      const Eigen::VectorXd believed = fleet.learner.posterior(name_of(0))->mean;
+      fleet.play(1);
+      const double moved = (fleet.learner.policy(name_of(0)).parameters() - left).norm();
+      EXPECT_EQ(moved < 1e-9, stay == 8) << moved;
+      for (int t = 1; t < 6; ++t) fleet.play(t);
+      // Saved and loaded, it stays there too, and goes on from there.
+      std::istringstream in(saved(fleet.learner));
+      Learner loaded = Learner::load(in);
+      if (stay == 8) {
+        EXPECT_LT((loaded.policy(name_of(0)).parameters() - left).norm(), 1e-9);
+        EXPECT_LT((loaded.posterior(name_of(0))->mean - believed).norm(), 0.5);
+      }
+      const Eigen::VectorXd played = fleet.learner.policy(name_of(0)).parameters();
+      const RoundLoss loss = fleet.tasks[0].look(played, fleet.draws);
+      fleet.learner.observe(name_of(0), loss);
+      loaded.observe(name_of(0), loss);
+      EXPECT_EQ(saved(loaded), saved(fleet.learner));
+      EXPECT_LT(fleet.tasks[0].excess(fleet.learner.policy(name_of(0)).parameters()),
+                fleet.tasks[0].excess(Eigen::VectorXd::Zero(kParameters)));
+    }
+  }
 }
 
 TEST(EmpiricalBayes, EqualSafeSetsAreStoredOnce) {

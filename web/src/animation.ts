@@ -63,6 +63,86 @@ class CartPoleScene implements Scene {
   }
 }
 
+/** A part of a figure in the plane of x (forward) and z (up): where it is on the part that carries it (-1: the world), what its
+ *  joints do to it, and its lines with their radius. In metres and radians; a turn is about the axis into the page. */
+interface FigurePart {
+  carrier: number;
+  at: [number, number];
+  turn: number;
+  joints: ({ signal: number; zero: number } & ({ along: [number, number] } | { turns: number; around: [number, number] }))[];
+  lines: [number, number, number, number, number][];
+}
+interface Frame {
+  x: number;
+  z: number;
+  angle: number;
+}
+const moved = (frame: Frame, [x, z]: [number, number]): [number, number] => [
+  frame.x + x * Math.cos(frame.angle) + z * Math.sin(frame.angle),
+  frame.z - x * Math.sin(frame.angle) + z * Math.cos(frame.angle),
+];
+
+/** Where each part is: a joint after the other, each in the frame that those before it left. */
+function partFrames(parts: FigurePart[], signals: number[]): Frame[] {
+  const frames: Frame[] = [];
+  for (const part of parts) {
+    const carrier = frames[part.carrier] ?? { x: 0, z: 0, angle: 0 };
+    const [x, z] = moved(carrier, part.at);
+    const frame = { x, z, angle: carrier.angle + part.turn };
+    for (const joint of part.joints) {
+      const way = signals[joint.signal] - joint.zero;
+      if ("along" in joint) {
+        [frame.x, frame.z] = moved(frame, [joint.along[0] * way, joint.along[1] * way]);
+      } else {
+        const anchor = moved(frame, joint.around);
+        frame.angle += joint.turns * way;
+        const [left, up] = moved({ x: 0, z: 0, angle: frame.angle }, joint.around);
+        [frame.x, frame.z] = [anchor[0] - left, anchor[1] - up];
+      }
+    }
+    frames.push(frame);
+  }
+  return frames;
+}
+
+/** A body of rods that runs to the right, followed by the view; the ground has a mark at every half metre. */
+class FigureScene implements Scene {
+  readonly element = drawing();
+  private readonly marks = svg("g");
+  private readonly lines: SVGElement[][];
+  private readonly scale = 80; // of a metre
+
+  constructor(private readonly parts: FigurePart[]) {
+    this.lines = parts.map((part) =>
+      part.lines.map((line) => svg("line", { class: "limb", "stroke-width": (2 * line[4] * this.scale).toFixed(1) })),
+    );
+    this.element.append(svg("line", { x1: 0, x2: kWidth, y1: 170, y2: 170, class: "ground" }), this.marks, ...this.lines.flat());
+  }
+  draw(signals: number[]): void {
+    const frames = partFrames(this.parts, signals);
+    const middle = frames[0]?.x ?? 0;
+    const place = ([x, z]: [number, number]): [string, string] => [
+      (kWidth / 2 + this.scale * (x - middle)).toFixed(2),
+      (170 - this.scale * z).toFixed(2),
+    ];
+    this.parts.forEach((part, i) =>
+      part.lines.forEach(([x1, z1, x2, z2], j) => {
+        const [from, to] = [place(moved(frames[i], [x1, z1])), place(moved(frames[i], [x2, z2]))];
+        Object.entries({ x1: from[0], y1: from[1], x2: to[0], y2: to[1] }).forEach(([name, value]) =>
+          this.lines[i][j].setAttribute(name, value),
+        );
+      }),
+    );
+    const first = Math.ceil(2 * (middle - kWidth / 2 / this.scale)) / 2;
+    this.marks.replaceChildren(
+      ...Array.from({ length: Math.floor((2 * kWidth) / this.scale) + 1 }, (_, i) => {
+        const [x] = place([first + i / 2, 0]);
+        return svg("line", { x1: x, x2: x, y1: 170, y2: (first + i / 2) % 5 === 0 ? 186 : 177, class: "ground" });
+      }),
+    );
+  }
+}
+
 const unitOf = (signal: Signal): string => (signal.unit === "1" ? "" : signal.unit);
 
 /** Any system: each of its signals over time, the goal dashed, and a line at the present. */
@@ -107,8 +187,11 @@ const kDrawings: Record<string, (reach: number) => Scene> = {
   "quadrotor": () => new QuadrotorScene(2 * kWidth, 2 * kHeight),
 };
 
+const kFigure = "stick figure ";
+
 /** The drawing that the run's system names; its signals over time if there is none of that name. */
 function sceneFor(run: Run, reaches: number[], frames: number): Scene {
+  if (run.drawing.startsWith(kFigure)) return new FigureScene(JSON.parse(run.drawing.slice(kFigure.length)));
   if (Object.hasOwn(kDrawings, run.drawing)) return kDrawings[run.drawing](reaches[0]);
   return new SignalScene(run.signals, reaches, frames);
 }

@@ -402,6 +402,35 @@ test("a system whose drawing is not known is drawn as its signals over time", as
   assert.deepEqual(page.errors, []);
 });
 
+test("a stick figure is drawn from what its joints say", async () => {
+  // A rod that slides along the ground, and a second one at its end that turns downwards as the angle grows.
+  const parts = [
+    { carrier: -1, at: [0, 1], turn: 0, joints: [{ signal: 0, zero: 0, along: [1, 0] }], lines: [[0, 0, 0.5, 0, 0.05]] },
+    { carrier: 0, at: [0.5, 0], turn: 0, joints: [{ signal: 1, zero: 0.1, turns: 1, around: [0, 0] }], lines: [[0, 0, 1, 0, 0.05]] },
+  ];
+  const data = structuredClone(report);
+  for (const one of data.experiments[0].runs) {
+    if (!one.tasks) continue;
+    one.drawing = `stick figure ${JSON.stringify(parts)}`;
+    one.signals = [{ name: "x", unit: "m" }, { name: "turn", unit: "rad" }];
+    for (const task of one.tasks) task.first_flights = task.last_flights = [1, 2, 3].map(() => [[3, 0.1], [3, 0.1 + Math.PI / 2]]);
+  }
+  const html = readFileSync(file("report.html"), "utf8");
+  const text = JSON.stringify(data).replaceAll("<", "\\u003c");
+  writeFileSync(file("figure.html"), html.replace(/(id="report-data">)[^<]*/, (_, start) => start + text));
+  const page = await open(browser, url("figure.html"), { reducedMotion: "reduce" });
+  const card = page.locator("[data-chart=animation]");
+  await card.scrollIntoViewIfNeeded();
+  const second = card.locator(".limb").nth(1);
+  const ends = async () => Promise.all(["x1", "y1", "x2", "y2"].map(async (name) => Number(await second.getAttribute(name))));
+  const slider = card.getByLabel("time");
+  await slider.fill("0");
+  assert.deepEqual(await ends(), [200, 90, 280, 90]); // followed: the first rod begins in the middle, 80 to a metre
+  await slider.fill("1");
+  assert.deepEqual(await ends(), [200, 90, 200, 170]);
+  assert.deepEqual(page.errors, []);
+});
+
 test("fits a phone and follows dark mode", async () => {
   const contrast = (a, b) => {
     const light = (c) => {
