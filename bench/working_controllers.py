@@ -116,9 +116,9 @@ round before its first. Medians over seeds, in brackets the worst.
 The gradient of a round does not see what is left to gain where first actions saturate (the masses): nobody without
 the critic gets anywhere. With it one or two visits are enough on masses and cart-poles with 8 trajectories. The
 learner ("empirical Bayes") then ends lower than PG with the same critic; with 2 trajectories it learns where PG loses
-cart-poles. PG-ELLA, whose knowledge is a change of each machine's own controller, gives new machines better first
-policies than the learner, which leaves them at their own until they are visited. A quadrotor has too many unknowns for
-this critic; it is left to the gradient, which with so few trajectories does not find what is left there.""")
+cart-poles. Its knowledge is the change that each machine's own controller needs, and a new machine begins with as much of
+it as nearly all others needed, so that most of what is left is gained before many were visited at all. A quadrotor has too many
+unknowns for this critic; it is left to the gradient, which does not find what is left there.""")
 
 
 if __name__ == "__main__":

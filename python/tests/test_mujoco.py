@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +111,21 @@ def test_the_stick_figure_is_where_mujoco_has_the_body(kind):
             half = body.model.geom_size[geom][1] * data.geom_xmat[geom].reshape(3, 3)[:, 2]
             places.append([(data.geom_xpos[geom] + side * half)[[0, 2]] for side in (-1, 1)])
         np.testing.assert_allclose(ends_of(json.loads("[" + parts), data.qpos), places, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["half-cheetah", "hopper"])
+def test_the_benchmark_of_the_field_plays_and_its_run_is_proven(kind, tmp_path):
+    bodies.register()
+    config = Path(__file__).resolve().parents[2] / f"configs/field/{kind}.toml"
+    short = ["experiment.tasks=2", "experiment.rounds=12", "experiment.steps=20", f"family.base={kind}-sizes",
+             "safe_set.gain_box.lower=-1", "safe_set.gain_box.upper=1"]  # fmt: skip
+    experiment = lg.Experiment.load(config, short)
+    assert set(experiment.methods) == {"learner", "lpg-ftw", "pg-ella", "pg", "shared"}
+    run = lg.run(experiment.only("learner", 3), tmp_path / "a.run")
+    assert list(run.rounds["task"]) == 6 * [0] + 6 * [1]
+    assert run.rounds["unsafe"].sum() == 0
+    assert run.check(replay=True)["findings"] == []
+    assert "stick figure [" in run.report().html
 
 
 def test_parameters_change_the_model():
