@@ -292,7 +292,7 @@ TEST(EmpiricalBayes, ANewTaskTakesTheChangeThatOthersNeeded) {
   Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
   std::vector<NoisyTask> tasks;
   const auto draw_task = [&] {
-    const Eigen::VectorXd anchor = 5 * draws.normals(kParameters, 1);
+    Eigen::VectorXd anchor = 5 * draws.normals(kParameters, 1);
     const Eigen::VectorXd own = 0.05 * draws.normals(kParameters, 1);
     tasks.push_back({anchor + change + own, metric, 0.1});
     learner.add_task(name_of(static_cast<int>(tasks.size()) - 1), anchor, 0.5);
