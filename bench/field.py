@@ -231,9 +231,9 @@ Seconds are those of a run, on one core of a machine with other work.
 The goal was to be ahead of LPG-FTW on three of four kinds of bodies; with these few seeds it is not shown. With another gravity ours is clearly ahead on the
 half cheetah and on most seeds of the hopper. With other sizes both are alike: ours, with the smaller steps that suit both
 bodies, is behind on the first five half cheetahs and ahead on the last five; of the hoppers with other sizes nobody makes much in this budget, and what
-little there is was learnt best by PG, each alone. Nothing is forgotten on average by ours; the single body that lost most is within what
-noise does to PG, which cannot forget. One policy for all bodies (Shared) is as good as ours while learning, and gains more on old bodies than it
-loses where only gravity differs; with sizes it is the one that loses bodies. Seeds differ by more than methods
+little there is was learnt best by PG, each alone. Nothing is forgotten on average by ours. The single body that lost most lost more than what
+noise does to PG, which cannot forget: policies of ours do not move after a stay either, but its last step may have been a bad one. One policy for all bodies (Shared) is as good as ours while learning, and gains more on old bodies than it
+loses where only gravity differs; with sizes it loses single bodies, and so does LPG-FTW. Seeds differ by more than methods
 do: the gait that the first bodies find is handed on.""")
 
 
