@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <limits>
@@ -19,6 +20,7 @@
 #include "cli/progress.hpp"
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/core/numbers.hpp"
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
@@ -173,7 +175,7 @@ void add_run_commands(CLI::App& app) {
            "the run file to write (NAME-METHOD-SEED.run if left out); its folder is made");
   run_command->add_option(
       "--method", arguments->method,
-      "learner, pg, pg-ella, shared, lpg-ftw or a variant of the configuration");
+      fmt::format("{} or a variant of the configuration", fmt::join(method_names(), ", ")));
   add_number(*run_command, "--seed", arguments->seed, 0, std::numeric_limits<int>::max(),
              "same seed, same results to the bit");
   run_command

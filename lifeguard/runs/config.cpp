@@ -28,7 +28,7 @@ void visit_experiment(SettingVisitor& v, ExperimentConfig& c) {
   v.number(
       "start_lqr_share", c.start_lqr_share, Range::between(-1, 1), "",
       "first policy of every task, as a share of the family's mean LQR gains; below 0: as suits "
-      "the system, 0.15 for a quadrotor and 0 for others");
+      "the system (docs/systems.md)");
   v.flag("start_own", c.start_own,
          "that share of each task's own LQR gains instead, a controller that works for it");
   std::vector<std::string_view> known = method_names();

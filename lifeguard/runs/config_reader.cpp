@@ -20,6 +20,7 @@
 #include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
+#include "lifeguard/runs/toml_place.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -212,13 +213,8 @@ std::vector<Variant> read_variants(const toml::table& root) {
 /// The line of the nearest key of `field` that exists, for errors of readers without lines.
 std::string located_field(const toml::table& root, const std::string& source,
                           const std::string& field) {
-  std::string path = field;
-  while (!path.empty()) {
-    if (const auto node = root.at_path(path)) return located(*node.node(), field);
-    const std::size_t dot = path.find_last_of(".[");
-    path = dot == std::string::npos ? "" : path.substr(0, dot);
-  }
-  return fmt::format("{}: {}", source, field);
+  const toml::node* node = nearest_node(root, field);
+  return node == nullptr ? fmt::format("{}: {}", source, field) : located(*node, field);
 }
 
 /// Where what a machine says of a field stands: in its own table, in [fleet], or in what all share.

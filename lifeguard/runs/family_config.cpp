@@ -113,6 +113,21 @@ class SettingReader {
   int actions_;
 };
 
+/// What a rule of settings says is wrong stands in the family's own table of them, or else is what
+/// the base has, and then what was read does not fit to it.
+void require_valid_settings(const Family& family, const toml::table& table,
+                            const TomlPlace& where) {
+  const Task task{family.name, family.nominal, family.settings};
+  try {
+    task.settings.validate(task.states(), task.actions());
+  } catch (const InvalidInput& error) {
+    const std::string key = "settings." + error.field();
+    const toml::node* node = nearest_node(table, key);
+    throw InvalidInput(where.child(key).at(node == nullptr ? table : *node), error.value(),
+                       error.rule());
+  }
+}
+
 }  // namespace
 
 void read_task_settings(const toml::table& table, const TomlPlace& where, const System& system,
@@ -170,6 +185,7 @@ Family family_from_table(const toml::table& table, std::string_view source) {
                          "unknown key; a family has base, name, parameters and settings");
     }
   }
+  require_valid_settings(family, table, where);
   try {
     family.validate();
   } catch (const InvalidInput& error) {

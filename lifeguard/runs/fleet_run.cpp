@@ -30,7 +30,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 /// A fleet has no last round.
-constexpr int kNoEnd = 10000000;
+constexpr int kUnlimitedRounds = 10000000;
 /// How long to wait for a file that another process is writing.
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kPause = std::chrono::milliseconds(20);
@@ -176,8 +176,8 @@ void describe_fleet(const ExperimentConfig& fleet, RunDescription& description) 
   description.texts = with_observed(std::move(now.texts));
 }
 
-ExperimentConfig without_end(ExperimentConfig fleet) {
-  fleet.rounds = kNoEnd;
+ExperimentConfig with_unlimited_rounds(ExperimentConfig fleet) {
+  fleet.rounds = kUnlimitedRounds;
   return fleet;
 }
 
@@ -192,7 +192,7 @@ std::unique_ptr<Run> new_run(const ExperimentConfig& fleet, DrawnTasks drawn,
 }  // namespace
 
 std::unique_ptr<Run> run_of(const ExperimentConfig& config, const RunDescription& stored) {
-  const ExperimentConfig fleet = without_end(config);
+  const ExperimentConfig fleet = with_unlimited_rounds(config);
   DrawnTasks drawn = drawn_tasks_of(fleet, stored);
   const Task& first = drawn.tasks.front();
   auto learner = std::make_unique<Learner>(feature_count(first, fleet.features), first.actions(),
@@ -201,7 +201,7 @@ std::unique_ptr<Run> run_of(const ExperimentConfig& config, const RunDescription
 }
 
 RunDescription described_again(const ExperimentConfig& config, const RunDescription& stored) {
-  const ExperimentConfig fleet = without_end(config);
+  const ExperimentConfig fleet = with_unlimited_rounds(config);
   RunDescription expected = stored;
   describe_fleet(fleet, expected);
   const std::vector<Machine> machines = machines_of(fleet);
@@ -281,7 +281,7 @@ FleetRun::FleetRun(const ExperimentConfig& fleet, std::filesystem::path run_file
           "must be \"learner\": no other method keeps policies safe");
   require(!fleet_.learner().cross_validate_k, "learner.cross_validate_k", "true",
           "cannot be chosen for machines outside: nobody can play them in advance");
-  fleet_ = without_end(std::move(fleet_));
+  fleet_ = with_unlimited_rounds(std::move(fleet_));
   const auto patience_ends = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     try {

@@ -57,7 +57,7 @@ RunView::RunView(const std::filesystem::path& path) : RunView(RunReader(path)) {
 RunView::RunView(const RunReader& reader)
     : file(reader.path().filename().string()), header(reader.header()) {
   if (header.schema_version < 4) {
-    complete_old(reader);
+    fill_in_old_description(reader);
   } else {
     take(reader, reader.description());
     if (const std::optional<RunState> state = reader.state()) take(*state);
@@ -126,7 +126,7 @@ void RunView::take_rows(const RunReader& reader) {
   append(task_beliefs, reader.task_beliefs(task_beliefs.empty() ? RunReader::kFirst
                                                                 : task_beliefs.back().moment + 1));
   certificate_json = reader.certificate_json();
-  if (header.observed) complete_grown(reader);
+  if (header.observed) fill_in_machines_added_later(reader);
   for (const StoredCertificate& certificate : certificates) {
     if (certificate.spectrum.size() != header.experiment.k) {
       damaged_view(
@@ -137,7 +137,7 @@ void RunView::take_rows(const RunReader& reader) {
   }
 }
 
-void RunView::complete_grown(const RunReader& reader) {
+void RunView::fill_in_machines_added_later(const RunReader& reader) {
   observations = reader.observations();
   issues = reader.issues();
   for (std::size_t i = 0; i < issues.size(); ++i) {
@@ -233,7 +233,7 @@ void RunView::take(const RunState& state) {
   if (state.knowledge) knowledge = state.knowledge->knowledge;
 }
 
-void RunView::complete_old(const RunReader& reader) {
+void RunView::fill_in_old_description(const RunReader& reader) {
   const std::size_t stored = reader.old_tasks().size();
   if (stored != static_cast<std::size_t>(header.experiment.tasks)) {
     damaged_view(reader, fmt::format("table tasks has {} rows, must have {}", stored,

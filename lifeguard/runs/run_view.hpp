@@ -72,12 +72,13 @@ struct RunView {
   const std::vector<SafeSet>& safe_sets() const { return safe_sets_; }
 
  private:
-  void complete_old(const RunReader& reader);
+  /// Files before schema 4 have no description: theirs is that of a run of their configuration.
+  void fill_in_old_description(const RunReader& reader);
   void take(const RunReader& reader, const RunDescription& description);
   void take(const RunState& state);
   void take_rows(const RunReader& reader);
   /// Rows from when a fleet was smaller become as long as the others.
-  void complete_grown(const RunReader& reader);
+  void fill_in_machines_added_later(const RunReader& reader);
 
   std::vector<SafeSet> safe_sets_;   // different ones
   std::vector<std::size_t> places_;  // of each task's set

@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,16 @@ class TomlPlace {
   std::string source_;
   std::string key_;
 };
+
+/// What stands at the longest beginning of `path` that is there; nothing if no key of it is.
+inline const toml::node* nearest_node(const toml::table& root, std::string path) {
+  while (!path.empty()) {
+    if (const auto found = root.at_path(path)) return found.node();
+    const std::size_t last = path.find_last_of(".[");
+    path.resize(last == std::string::npos ? 0 : last);
+  }
+  return nullptr;
+}
 
 inline double read_number(const toml::node& node, const TomlPlace& where) {
   require(node.is_number(), where.at(node), text_of(node), "must be a number");

@@ -8,8 +8,8 @@
     env = gymnasium.make("lifeguard/CartPole-v0", pole_mass=0.2)
     envs = gymnasium.make_vec("lifeguard/CartPole-v0", num_envs=1024)
 
-Importing this module registers lifeguard/MassSpring-v0, lifeguard/CartPole-v0, lifeguard/Quadrotor-v0,
-lifeguard/RigidQuadrotor-v0, lifeguard/FlyingQuadrotor-v0, and lifeguard/Task-v0 for a task of any kind;
+Importing this module registers an environment for each built-in system: lifeguard/MassSpring-v0, lifeguard/CartPole-v0,
+lifeguard/Quadrotor-v0, lifeguard/RigidQuadrotor-v0, lifeguard/FlyingQuadrotor-v0; lifeguard/Task-v0 for a task of any kind;
 and lifeguard/GymnasiumPendulum-v0 and lifeguard/GymnasiumCartPole-v0, which are Gymnasium's own Pendulum-v1
 and CartPole-v1 computed by us. The latter has one action whose sign says where to push.
 """
@@ -27,20 +27,24 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ._core import BatchEnvironment, Policy, System, Task, Trajectories
+from ._core import BatchEnvironment, Policy, System, Task, Trajectories, systems
 from .errors import InvalidInput
 
-SYSTEMS = {
-    "MassSpring": "mass-spring",
-    "CartPole": "cart-pole",
-    "Quadrotor": "quadrotor",
-    "RigidQuadrotor": "rigid-quadrotor",
-    "FlyingQuadrotor": "flying-quadrotor",
-    "GymnasiumPendulum": "gymnasium-pendulum",
-    "GymnasiumCartPole": "gymnasium-cart-pole",
-}
-# Episodes that Gymnasium ends at other numbers of steps than ours.
+# Gymnasium's own tasks, whose episodes it ends at other numbers of steps than ours.
 STEPS = {"GymnasiumPendulum": 200, "GymnasiumCartPole": 500}
+
+
+def _environment_name(system: str) -> str:
+    """CartPole for cart-pole."""
+    return "".join(word.capitalize() for word in system.split("-"))
+
+
+# All that is built in and Gymnasium's own; what users registered are tasks of lifeguard/Task-v0.
+SYSTEMS = {
+    _environment_name(system): system
+    for system in systems()
+    if not System(system).description["custom"] or _environment_name(system) in STEPS
+}
 
 
 # Environments as a source of trajectories.

@@ -161,6 +161,23 @@ def test_a_learner_learns_pendulum():
     assert learner.certificate().valid
 
 
+def test_environments_are_named_after_their_systems():
+    named = {
+        "MassSpring": "mass-spring",
+        "CartPole": "cart-pole",
+        "Quadrotor": "quadrotor",
+        "RigidQuadrotor": "rigid-quadrotor",
+        "FlyingQuadrotor": "flying-quadrotor",
+        "GymnasiumPendulum": "gymnasium-pendulum",
+        "GymnasiumCartPole": "gymnasium-cart-pole",
+    }
+    assert named.items() <= lgym.SYSTEMS.items()  # saved programs know them by these names
+    for name, system in lgym.SYSTEMS.items():
+        assert gymnasium.spec(f"lifeguard/{name}-v0").kwargs["task"] == system
+    built_in = {name for name in lg.systems() if not lg.System(name).description["custom"]}
+    assert set(lgym.SYSTEMS.values()) == built_in | {"gymnasium-pendulum", "gymnasium-cart-pole"}
+
+
 @pytest.mark.parametrize("name", list(lgym.SYSTEMS))
 def test_our_systems_are_environments(name):
     env = gymnasium.make(f"lifeguard/{name}-v0", render_mode="rgb_array")

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -157,7 +158,30 @@ class Changer : public SettingVisitor {
   std::string section_;
 };
 
-// A number that is added to the settings and not described would stay as it was here.
+/// Stands for a field of any type.
+struct AnyField {
+  template <class Field>
+  operator Field() const;
+};
+
+/// How many fields a struct has: that many can be given and no more.
+template <class Struct, class... Given>
+constexpr std::size_t field_count() {
+  if constexpr (requires { Struct{Given{}..., AnyField{}}; }) {
+    return field_count<Struct, Given..., AnyField>();
+  } else {
+    return sizeof...(Given);
+  }
+}
+
+/// How many numbers there are in the first of these structs, which has all others in it.
+template <class... Structs>
+constexpr std::size_t number_count() {
+  return (field_count<Structs>() + ...) - (sizeof...(Structs) - 1);
+}
+
+// A number that is added to the settings must be listed here, and if it is not described it stays
+// as it was.
 TEST(Settings, EveryNumberOfALearnerIsDescribed) {
   LearnerSettings changed;
   Changer changer;
@@ -193,6 +217,12 @@ TEST(Settings, EveryNumberOfALearnerIsDescribed) {
   const std::vector<double> after = numbers(changed);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NE(after[i], before[i]) << "entry " << i;
   EXPECT_EQ(changer.names.size(), before.size());
+  constexpr std::size_t kNumbers =
+      number_count<LearnerSettings, RoundSettings, BaseLearnerSettings, AdvantageSettings,
+                   StepSettings, AdaptationSettings, LinearisedSettings, EmpiricalBayesSettings,
+                   LeaderSettings, AlternationSettings, RegularisationSettings,
+                   ProjectionSettings>();
+  EXPECT_EQ(before.size(), kNumbers);
 }
 
 TEST(Settings, NamesOfMethodsAndTheirTablesAreUnique) {

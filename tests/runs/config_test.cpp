@@ -83,6 +83,10 @@ TEST(Config, MistakesAreNamedWithFileLineKeyValueAndRule) {
               testing::HasSubstr("test.toml:4: projection.p = 5: must be less than q"));
   EXPECT_THAT(error_of(mass + "[learner]\nk = 100\n"),
               testing::HasSubstr("test.toml:4: learner.k = 100: must be at most 2"));
+  EXPECT_THAT(error_of(mass + "[family.settings]\nsigma = -1\n"),
+              testing::StartsWith("test.toml:4: family.settings.sigma = -1: "));
+  EXPECT_THAT(error_of(mass, {"family.settings.sigma=-1"}),
+              testing::StartsWith("--set: family.settings.sigma = -1: "));
   EXPECT_THAT(error_of(mass, {"pg_ella.k=100"}),
               testing::HasSubstr("--set: pg_ella.k = 100: must be at most 2"));
   EXPECT_THAT(error_of(mass, {"learner.k=x"}),

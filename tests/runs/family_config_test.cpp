@@ -12,6 +12,7 @@
 namespace lifeguard::family_config_test {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string error_of(const std::string& toml) {
   try {
@@ -96,6 +97,22 @@ TEST(FamilyConfig, ErrorsNameFileLineKeyValueAndRule) {
   EXPECT_THAT(error_of("x = 1"), HasSubstr("drones.toml:1: x = 1: unknown key"));
   EXPECT_THAT(error_of("[family"), HasSubstr("drones.toml:1 = (not TOML)"));
   EXPECT_THROW(load_family("no/such/file.toml"), InvalidInput);
+}
+
+TEST(FamilyConfig, SettingsThatBreakARuleAreNamedWithTheirKeyAndLine) {
+  const std::string settings = "[family]\nbase = \"quadrotor\"\n[family.settings]\n";
+  EXPECT_THAT(error_of(settings + "goal = 0\nsigma = -1"),
+              StartsWith("drones.toml:5: family.settings.sigma = -1: "));
+  EXPECT_THAT(error_of(settings + "goal = [0, 0, 0,\n2e6, 0, 0]"),
+              StartsWith("drones.toml:5: family.settings.goal[3] = 2000000: "));
+  EXPECT_THAT(error_of(settings + "goal = 2e6"),
+              StartsWith("drones.toml:4: family.settings.goal[0] = 2000000: "));
+  // Of the two that do not fit together the base has one, which stands in no line.
+  EXPECT_THAT(error_of(settings + "start_high = -50"),
+              StartsWith("drones.toml:3: family.settings.start_low[0] = "));
+  // What other rules are about is no setting.
+  EXPECT_THAT(error_of("[family]\nbase = \"quadrotor\"\nname = \"\""),
+              StartsWith("drones.toml: name = "));
 }
 
 }  // namespace lifeguard::family_config_test

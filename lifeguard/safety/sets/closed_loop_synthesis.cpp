@@ -42,11 +42,12 @@ MatrixXd rounded_down(const MatrixXd& value, const MatrixXd& magnitudes) {
   return result;
 }
 
-/// Everything that follows from P, the multipliers and the settings; nothing if a matrix that must
-/// be positive definite is not.
-std::optional<ClosedLoop> complete(const UncertainPlant& plant, const ClosedLoopSettings& settings,
-                                   const MatrixXd& p, std::vector<VectorXd> multipliers,
-                                   std::vector<VectorXd> noise_multipliers, double share) {
+/// The loop with everything that follows from P, the multipliers and the settings; nothing if a
+/// matrix that must be positive definite is not.
+std::optional<ClosedLoop> closed_loop_from(const UncertainPlant& plant,
+                                           const ClosedLoopSettings& settings, const MatrixXd& p,
+                                           std::vector<VectorXd> multipliers,
+                                           std::vector<VectorXd> noise_multipliers, double share) {
   ClosedLoop loop;
   loop.plant = plant;
   loop.decay = settings.decay;
@@ -212,8 +213,8 @@ Attempt attempt(const UncertainPlant& plant, const ClosedLoopSettings& settings,
     multipliers.push_back(programs.multipliers_of(answer, i));
     noise_multipliers.push_back(programs.noise_multipliers_of(answer, i));
   }
-  result.loop = complete(plant, settings, programs.p_of(answer), std::move(multipliers),
-                         std::move(noise_multipliers), share);
+  result.loop = closed_loop_from(plant, settings, programs.p_of(answer), std::move(multipliers),
+                                 std::move(noise_multipliers), share);
   result.free_gains = answer.free_gains;
   if (!result.loop) {
     result.problem = "a matrix that must be positive definite is not";
