@@ -117,7 +117,12 @@ RunDetails describe_run(const RunView& run, long since, OrderedJson& entry) {
     const auto column = static_cast<long>(t);
     OrderedJson json;
     json["name"] = task.name;
-    if (whole) json["first_flights"] = animation(run, task, drawn, run.first_policies.col(column));
+    if (whole) {
+      // Machines of other sizes may look otherwise than the first one.
+      const std::string drawing = describe(task.system).drawing;
+      if (drawing != system.drawing) json["drawing"] = drawing;
+      json["first_flights"] = animation(run, task, drawn, run.first_policies.col(column));
+    }
     json["policy"] = entries(run.policies.col(column));
     json["last_flights"] = animation(run, task, drawn, run.policies.col(column));
     entry["tasks"].push_back(std::move(json));

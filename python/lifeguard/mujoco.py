@@ -2,7 +2,7 @@
 
     import lifeguard as lg, lifeguard.mujoco
 
-    lifeguard.mujoco.register()                       # half-cheetah-gravity, hopper-sizes, …
+    lifeguard.mujoco.register()                       # half-cheetah, half-cheetah-gravity, hopper-sizes, …
     body = lifeguard.mujoco.HalfCheetah(gravity_share=0.8, torso_share=1.2)
     task = body.task("light and long")
     batch = lg.rollout(task, lg.Policy(numpy.zeros((6, 18)), 0.5), trajectories=10, steps=1000, seed=1)
@@ -45,9 +45,39 @@ def _imports():
     return mujoco, os.path.join(os.path.dirname(gymnasium.__file__), "envs", "mujoco", "assets")
 
 
+def _data(model):
+    """New memory for a model, and what steps it."""
+    mujoco, _ = _imports()
+    return mujoco.MjData(model), mujoco.rollout.Rollout(nthread=0)
+
+
+class _Compiled:
+    """A model, which nobody writes to, so that all threads share it, and memory of it that nobody uses now.
+
+    This is not memory of threads: those of C++ that ask Python are strangers to it, whose thread-local values end with
+    every single call.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.idle = []
+
+    def rollout(self, *arguments, **keywords):
+        """As mujoco.rollout's, by the calling thread."""
+        try:
+            data, rollout = memory = self.idle.pop()
+        except IndexError:
+            data, rollout = memory = _data(self.model)
+        states, _ = rollout.rollout(self.model, data, *arguments, **keywords)
+        self.idle.append(memory)
+        return states
+
+
+_compiling = threading.Lock()  # the filters of warnings belong to all threads
+
+
 @functools.lru_cache(maxsize=256)
-def _model(file: str, gravity: float, sizes: tuple):
-    """The compiled model. Nobody writes to it, so all threads share it."""
+def _compiled(file: str, gravity: float, sizes: tuple) -> _Compiled:
     mujoco, assets = _imports()
     spec = mujoco.MjSpec.from_file(os.path.join(assets, file))
     spec.option.gravity = gravity * np.asarray(spec.option.gravity)
@@ -55,9 +85,9 @@ def _model(file: str, gravity: float, sizes: tuple):
         part = spec.geom(geom)
         # Radius and half length; of a capsule between two points the radius.
         part.size = share * np.asarray(part.size)
-    with warnings.catch_warnings():  # of attributes in Gymnasium's files that MuJoCo will drop one day
+    with _compiling, warnings.catch_warnings():  # of attributes in Gymnasium's files that MuJoCo will drop one day
         warnings.simplefilter("ignore", UserWarning)
-        return spec.compile()
+        return _Compiled(spec.compile())
 
 
 def _turn(quaternion) -> float:
@@ -66,11 +96,13 @@ def _turn(quaternion) -> float:
 
 
 @functools.lru_cache(maxsize=16)
-def _stick_figure(file: str) -> str:
+def _stick_figure(file: str) -> list:
     """What the page needs to draw a planar body from its joints' positions: each part's place in the one
-    that carries it, how its joints move it, and the middle lines of its capsules; x and z in metres."""
-    mujoco, _ = _imports()
-    model = _model(file, 1.0, ())
+    that carries it, how its joints move it, and its capsules; x and z in metres. As the model is: a body with
+    other sizes has other capsules only, see _lines()."""
+    mujoco, assets = _imports()
+    model = _compiled(file, 1.0, ()).model
+    spec = mujoco.MjSpec.from_file(os.path.join(assets, file))
     xz = [0, 2]
     parts = []
     for body in range(1, model.nbody):
@@ -83,30 +115,33 @@ def _stick_figure(file: str) -> str:
             else:
                 moved |= {"turns": float(model.jnt_axis[joint][1]), "around": model.jnt_pos[joint][xz].tolist()}
             joints.append(moved)
-        lines = []
+        capsules = []
         for geom in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
             axis = np.zeros(9)
             mujoco.mju_quat2Mat(axis, model.geom_quat[geom])
-            half = model.geom_size[geom][1] * axis.reshape(3, 3)[:, 2]  # a capsule lies along its z axis
-            ends = [model.geom_pos[geom] - half, model.geom_pos[geom] + half]
-            lines.append([*(float(end[i]) for end in ends for i in xz), float(model.geom_size[geom][0])])
+            radius, half_length = model.geom_size[geom][:2]
+            name = model.geom(geom).name
+            capsules.append({
+                "name": name, "middle": model.geom_pos[geom][xz], "radius": radius,
+                "half": half_length * axis.reshape(3, 3)[xz, 2],  # a capsule lies along its z axis
+                "between_two_points": bool(np.isfinite(spec.geom(name).fromto[0])),
+            })  # fmt: skip
         parts.append({
             "carrier": int(model.body_parentid[body]) - 1, "at": model.body_pos[body][xz].tolist(),
-            "turn": _turn(model.body_quat[body]), "joints": joints, "lines": lines,
+            "turn": _turn(model.body_quat[body]), "joints": joints, "capsules": capsules,
         })  # fmt: skip
-    return "stick figure " + json.dumps(parts)
+    return parts
 
 
-_of_thread = threading.local()
-
-
-def _data(model):
-    """Memory of this thread for a model."""
-    known = getattr(_of_thread, "data", None)
-    if known is None or known[0] is not model:
-        mujoco, _ = _imports()
-        known = _of_thread.data = (model, mujoco.MjData(model), mujoco.rollout.Rollout(nthread=0))
-    return known[1], known[2]
+def _lines(capsules: list, shares: dict) -> list:
+    """The middle lines of capsules with their radius, [x1, z1, x2, z2, radius], in the sizes that _compiled() gives them."""
+    lines = []
+    for capsule in capsules:
+        share = shares.get(capsule["name"], 1.0)
+        half = capsule["half"] * (1.0 if capsule["between_two_points"] else share)
+        ends = [capsule["middle"] - half, capsule["middle"] + half]
+        lines.append([*(float(x) for end in ends for x in end), float(share * capsule["radius"])])
+    return lines
 
 
 class Body(OwnSystem):
@@ -171,8 +206,14 @@ class Body(OwnSystem):
 
     @property
     def drawing(self) -> str:
-        """The stick figure that reports draw."""
-        return _stick_figure(self.file)
+        """The stick figure that reports draw, in the sizes of this body."""
+        # Asked of every copy with another parameter, so no model is compiled for it.
+        shares = dict(self._sizes())
+        parts = [
+            {**{key: part[key] for key in ("carrier", "at", "turn", "joints")}, "lines": _lines(part["capsules"], shares)}
+            for part in _stick_figure(self.file)
+        ]
+        return "stick figure " + json.dumps(parts)
 
     @property
     def positions(self) -> list:
@@ -182,8 +223,14 @@ class Body(OwnSystem):
     @property
     def model(self):
         """MuJoCo's model of this body. Not to be changed."""
-        sizes = tuple((geom, getattr(self, part)) for part, geoms in self.parts.items() for geom in geoms)
-        return _model(self.file, self.gravity_share, sizes)
+        return self._compiled().model
+
+    def _compiled(self) -> _Compiled:
+        return _compiled(self.file, self.gravity_share, self._sizes())
+
+    def _sizes(self) -> tuple:
+        """The multiple of each geom that has one."""
+        return tuple((geom, getattr(self, part)) for part, geoms in self.parts.items() for geom in geoms)
 
     def start(self, random):
         model = self.model
@@ -197,13 +244,13 @@ class Body(OwnSystem):
         return np.concatenate([still + noise, [0.0]])
 
     def step(self, x, u):
-        model = self.model
-        data, rollout = _data(model)
+        compiled = self._compiled()
+        model = compiled.model
         rows, width = len(x), model.nq + model.nv
         first = np.zeros((rows, 1 + width))  # the time, which no body depends on
         first[:, 1:] = x[:, :width]
         held = np.repeat(u[:, np.newaxis], self.frame_skip, axis=1)
-        states, _ = rollout.rollout(model, data, first, held, initial_warmstart=np.zeros((rows, model.nv)))
+        states = compiled.rollout(first, held, initial_warmstart=np.zeros((rows, model.nv)))
         last = states[:, -1, 1:]
         speed = (last[:, 0] - x[:, 0]) / self.step_seconds
         return np.concatenate([last, speed[:, np.newaxis]], axis=1)
@@ -337,10 +384,15 @@ for _body in BODIES:
 
 
 def register() -> list[str]:
-    """Makes all families known to configurations and run files in this process; their names."""
+    """Makes all bodies and families known to configurations, fleets and run files in this process; their names.
+
+    The bodies themselves, "half-cheetah", "hopper" and "walker2d", are for machines that have names and parameters of
+    their own; as families nothing varies in them unless [family.parameters] says so.
+    """
     from ._core import systems
 
-    for name, body in FAMILIES.items():
+    known = {body.name: body for body in BODIES} | FAMILIES
+    for name, body in known.items():
         if name not in systems():
-            body().register(body.ranges)
-    return list(FAMILIES)
+            body().register(getattr(body, "ranges", ()))
+    return list(known)

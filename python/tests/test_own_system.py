@@ -119,6 +119,42 @@ def test_run_files_and_reports(tmp_path):
     assert "damaged" not in elsewhere.stderr
 
 
+def test_machines_of_a_fleet(tmp_path):
+    if "python pendulum" not in lg.systems():
+        Pendulum().register([("length_metres", (0.8, 1.2))])
+    fleet = lg.parse(
+        """
+        [experiment]
+        name = "pendulums"
+        rounds = 6
+        trajectories = 20
+        steps = 50
+        [evaluation]
+        start_states = 10
+        [fleet]
+        system = "python pendulum"
+        first_lqr_share = 0.5
+        [safe_set.lqr_box]
+        reach = 1.5
+        from = 0.2
+        [[machine]]
+        name = "short"
+        [machine.parameters]
+        length_metres = 0.7
+        [[machine]]
+        name = "long"
+        [machine.parameters]
+        length_metres = 1.4
+        [machine.settings]
+        sigma = 0.1
+        """
+    )
+    run = lg.run(fleet, tmp_path / "fleet.run")
+    assert [(task.name, task.system.parameters["length_metres"]) for task in run.tasks] == [("short", 0.7), ("long", 1.4)]
+    assert run.tasks[1].sigma == 0.1 != run.tasks[0].sigma
+    assert run.check(replay=True)["findings"] == []
+
+
 def test_closed_loops_in_run_files(tmp_path):
     class Tank(OwnSystem):
         name = "python tank"

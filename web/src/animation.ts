@@ -189,10 +189,10 @@ const kDrawings: Record<string, (reach: number) => Scene> = {
 
 const kFigure = "stick figure ";
 
-/** The drawing that the run's system names; its signals over time if there is none of that name. */
-function sceneFor(run: Run, reaches: number[], frames: number): Scene {
-  if (run.drawing.startsWith(kFigure)) return new FigureScene(JSON.parse(run.drawing.slice(kFigure.length)));
-  if (Object.hasOwn(kDrawings, run.drawing)) return kDrawings[run.drawing](reaches[0]);
+/** The drawing of this name; the signals over time if there is none. */
+function sceneFor(name: string, run: Run, reaches: number[], frames: number): Scene {
+  if (name.startsWith(kFigure)) return new FigureScene(JSON.parse(name.slice(kFigure.length)));
+  if (Object.hasOwn(kDrawings, name)) return kDrawings[name](reaches[0]);
   return new SignalScene(run.signals, reaches, frames);
 }
 
@@ -263,10 +263,11 @@ export class AnimationView {
     const all = [...task.first_flights, ...task.last_flights];
     const reaches = run.signals.map((_, i) => Math.max(1e-6, ...all.flat().map((frame) => Math.abs(frame[i]))));
     const frames = Math.max(1, ...all.map((flight) => flight.length));
-    const key = [run.system, ...reaches, frames].join(" ");
+    const drawing = task.drawing ?? run.drawing;
+    const key = [run.system, drawing, ...reaches, frames].join(" ");
     if (key !== this.key) {
       this.key = key;
-      for (const panel of this.panels) panel.setScene(sceneFor(run, reaches, frames));
+      for (const panel of this.panels) panel.setScene(sceneFor(drawing, run, reaches, frames));
     }
     this.slider.max = String(frames - 1);
     this.draw();

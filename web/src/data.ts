@@ -119,6 +119,8 @@ export interface Signal {
 }
 export interface Task {
   name: string;
+  /** If it is another one than the run's. */
+  drawing?: string;
   policy: number[];
   /** [start][frame][signal], relative to the goal. */
   first_flights?: number[][][];

@@ -414,6 +414,7 @@ test("a stick figure is drawn from what its joints say", async () => {
     one.drawing = `stick figure ${JSON.stringify(parts)}`;
     one.signals = [{ name: "x", unit: "m" }, { name: "turn", unit: "rad" }];
     for (const task of one.tasks) task.first_flights = task.last_flights = [1, 2, 3].map(() => [[3, 0.1], [3, 0.1 + Math.PI / 2]]);
+    one.tasks[1].drawing = `stick figure ${JSON.stringify([parts[0], { ...parts[1], lines: [[0, 0, 0.5, 0, 0.05]] }])}`;
   }
   const html = readFileSync(file("report.html"), "utf8");
   const text = JSON.stringify(data).replaceAll("<", "\\u003c");
@@ -427,6 +428,11 @@ test("a stick figure is drawn from what its joints say", async () => {
   await slider.fill("0");
   assert.deepEqual(await ends(), [200, 90, 280, 90]); // followed: the first rod begins in the middle, 80 to a metre
   await slider.fill("1");
+  assert.deepEqual(await ends(), [200, 90, 200, 170]);
+  // A task may look otherwise than the run: here its second rod is half as long.
+  await page.locator(".toolbar").getByLabel("Task").selectOption({ index: 1 });
+  assert.deepEqual(await ends(), [200, 90, 200, 130]);
+  await page.locator(".toolbar").getByLabel("Task").selectOption({ index: 0 });
   assert.deepEqual(await ends(), [200, 90, 200, 170]);
   assert.deepEqual(page.errors, []);
 });
