@@ -82,7 +82,7 @@ int run(int argc, char** argv) {
                                                workspace.policy_gradient);
                      }});
     const ActionRange range{task.settings.action_low, task.settings.action_high};
-    parts.push_back({"joint critic", [&] { workspace.critic.fit(data, policy, range); }});
+    parts.push_back({"model critic", [&] { workspace.critic.fit(data, policy, range); }});
     for (int r = 0; r < repeats; ++r) {
       for (Part& part : parts) {
         part.seconds.push_back(seconds_of(part.body));

@@ -90,7 +90,7 @@ def main():
 
 Written by `bench/working_controllers.py --seeds {options.seeds} --first {options.first} --start-states {options.start_states} {words}`.
 Every machine begins with 0.6 of its own LQR gains (configs/working), all methods have the same number of trajectories a round, and {VISITS} rounds on
-each machine, in turn. "critic" is `base_learner.critic = "auto"` ([base learners](../base_learners.md#the-joint-critic)), "no critic" is "none".
+each machine, in turn. "critic" is `base_learner.critic = "auto"` ([base learners](../base_learners.md#the-model-critic)), "no critic" is "none".
 
 What is left is the cost above the lowest that any run of the seed reached for each machine, in per cent of what was left at the start; without exploration
 noise, from {options.start_states} starts. 90 % is reached after so many visits of each machine. The last machine of a run is a new one: the others have had a
@@ -113,12 +113,11 @@ round before its first. Medians over seeds, in brackets the worst.
                               flush=True)
 
     print("""
-The gradient of a round does not see what is left to gain where first actions saturate (the masses): nobody without
-the critic gets anywhere. With it one or two visits are enough on masses and cart-poles with 8 trajectories. The
-learner ("empirical Bayes") then ends lower than PG with the same critic; with 2 trajectories it learns where PG loses
-cart-poles. Its knowledge is the change that each machine's own controller needs, and a new machine begins with as much of
-it as nearly all others needed, so that most of what is left is gained before many were visited at all. A quadrotor has too many
-unknowns for this critic; it is left to the gradient, which does not find what is left there.""")
+The gradient of a round does not see what is left to gain where actions are at their limits (masses and quadrotors): nobody without
+the critic gets anywhere there. With it one or two visits are enough on masses and cart-poles with 8 trajectories, and the learner ("empirical
+Bayes") needs fewer than PG with the same critic, since its knowledge is the change that each machine's own controller needs: a new machine begins with
+as much of it as nearly all others needed. On quadrotors what one batch says depends on where its trajectories began; only what is
+remembered over visits and shared between machines gets there with 8 trajectories.""")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # of optimisation.
 set_source_files_properties(
   lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
-  lifeguard/base_learners/batch_kernels.cpp
+  lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 
 # lifeguard_add_library(NAME FOLDERS ... [FILES ...] PUBLIC ... PRIVATE ...) makes lifeguard_NAME,
@@ -35,7 +35,8 @@ function(lifeguard_add_library name)
   # These are compiled once for each SIMD target, or include C headers full of macros.
   set_source_files_properties(
     lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
-    lifeguard/base_learners/batch_kernels.cpp lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
+    lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_precompile_headers(${target} PRIVATE <Eigen/Dense> <fmt/format.h>)
   lifeguard_set_unity_batch(${target})
   lifeguard_enable_warnings(${target})

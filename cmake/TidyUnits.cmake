@@ -25,7 +25,8 @@ endfunction()
 # These want a translation unit of their own: compiled once for each SIMD target, or headers of
 # macros that others do not survive.
 set(alone lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
-          lifeguard/base_learners/batch_kernels.cpp lifeguard/safety/solve/csdp.cpp cli/serve.cpp
+          lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
+          lifeguard/safety/solve/csdp.cpp cli/serve.cpp
           examples/own_command.cpp bench/own_systems.cpp tests/support/fast_pendulum.cpp
           tests/support/own_cart_pole.cpp tests/support/own_faulty.cpp
           python/bindings/batch_kernel.cpp)
@@ -61,11 +62,16 @@ foreach(file ${alone})
   get_filename_component(name ${file} NAME_WE)
   lifeguard_tidy_unit(${name} ${file})
 endforeach()
+# Projects of their own, each with a main.cpp.
+foreach(consumer learner equations everything)
+  lifeguard_tidy_unit(consumer_${consumer} ${PROJECT_SOURCE_DIR}/tests/consumer/${consumer}/main.cpp)
+endforeach()
 
 add_library(lifeguard_tidy_units OBJECT EXCLUDE_FROM_ALL ${unit_sources})
 set_target_properties(lifeguard_tidy_units PROPERTIES UNITY_BUILD OFF)
-target_include_directories(lifeguard_tidy_units PRIVATE ${PROJECT_SOURCE_DIR}
-                                                        ${PROJECT_SOURCE_DIR}/python)
+target_include_directories(
+  lifeguard_tidy_units PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/python
+                               ${PROJECT_SOURCE_DIR}/tests/consumer/equations)
 include(${PROJECT_SOURCE_DIR}/cmake/Docstrings.cmake)
 lifeguard_docstrings(lifeguard_tidy_units)
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)

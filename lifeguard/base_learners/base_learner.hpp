@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 
 #include "lifeguard/base_learners/advantages.hpp"
-#include "lifeguard/base_learners/joint_critic.hpp"
+#include "lifeguard/base_learners/model_critic.hpp"
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/base_learners/noise_units.hpp"
 #include "lifeguard/base_learners/policy_gradient.hpp"
@@ -34,7 +34,7 @@ struct BaseLearnerWorkspace {
   /// The batch as it is learnt from, if its actions differ in their noise. Then all of the above
   /// but what has no unit of an action is in units of noise.
   NoiseUnits noise_units;
-  JointCritic critic;
+  ModelCritic critic;
 };
 
 /// One round's trajectories, gathered with `played` at the given visit of the task, as one loss.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kBaseLearnerMethods = {
     "eREINFORCE", "eNAC", "eNAC regression", "weighted likelihood", "fit demonstrations"};
-constexpr std::array<std::string_view, 3> kCritics = {"none", "joint", "auto"};
+constexpr std::array<std::string_view, 3> kCritics = {"none", "model", "auto"};
 constexpr std::array<std::string_view, 2> kLossScales = {"metric", "cost"};
 constexpr std::array<std::string_view, 4> kStepRules = {"fixed", "harmonic", "trust region",
                                                         "line search"};
@@ -75,8 +75,8 @@ double StepSettings::radius(double visit) const {
 void BaseLearnerSettings::visit(SettingVisitor& v) {
   visit_choice(v, "method", method, kBaseLearnerMethods, "direction and curvature of the loss");
   visit_choice(v, "critic", critic, kCritics,
-               "whether eNAC steps are those of a critic that knows the action limits; auto: where "
-               "its own estimate of its noise is lower");
+               "whether eNAC steps are those of a model that is fitted to the batch and knows the "
+               "action limits; auto: where nothing failed and the gradient is not much surer");
   advantages.visit(v);
   step.visit(v);
   visit_choice(v, "loss_scale", loss_scale, kLossScales,

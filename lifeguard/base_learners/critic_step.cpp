@@ -15,6 +15,10 @@ namespace {
 /// No step is believed to be without error: that of the model is in no residual.
 constexpr double kLeastCriticNoise = 0.02;
 
+/// Both are estimates: the gradient is preferred where its share of noise is less than this part of
+/// the critic's.
+constexpr double kMuchSurer = 0.5;
+
 double norm_squared(const Eigen::MatrixXd& blocks, const Eigen::VectorXd& x) {
   const Eigen::Index width = blocks.cols();
   double sum = 0;
@@ -59,18 +63,18 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
   }
   const bool chosen_by_noise = base.critic == CriticUse::automatic;
   if (chosen_by_noise && trajectories.failed() > 0) return false;
-  JointCritic& critic = workspace.critic;
-  if (!critic.fit(trajectories, played, range)) return false;
+  const double* weights =
+      trajectories.cut_short() > 0 ? workspace.advantages.step_weights.data() : nullptr;
+  ModelCritic& critic = workspace.critic;
+  if (!critic.fit(trajectories, played, range, weights)) return false;
   const Eigen::VectorXd& newton = critic.newton_step();
   const double q = norm_squared(loss.curvature, newton);
   if (!(q > 0) || !std::isfinite(q)) return false;
   const double share = std::max(kLeastCriticNoise, critic.step_noise(loss.curvature) / q);
   if (!std::isfinite(share)) return false;
-  if (chosen_by_noise && share >= loss.noise_share) return false;  // which is NaN if not known
-  const double* weights =
-      trajectories.cut_short() > 0 ? workspace.advantages.step_weights.data() : nullptr;
-  const Eigen::VectorXd gradient = critic.cost_gradient(loss.curvature, weights) /
-                                   (trajectories.steps() * observed_share(trajectories));
+  if (chosen_by_noise && kMuchSurer * std::min(1.0, share) > loss.noise_share) return false;
+  const Eigen::VectorXd gradient =
+      critic.cost_gradient() / (trajectories.steps() * observed_share(trajectories));
   const double gradient_norm = dual_norm_squared(loss.curvature, gradient);
   if (!(gradient_norm > 0) || !std::isfinite(gradient_norm)) return false;
 

@@ -122,7 +122,7 @@ struct RoundLoss {
   /// sure or cut to a Newton step, and of the whole Newton step. NaN if they are not known.
   double trust_region = kNaN;
   double newton_radius = kNaN;
-  /// The Newton step itself where it is known for each action (JointCritic), else empty. The step
+  /// The Newton step itself where it is known for each action (ModelCritic), else empty. The step
   /// of this loss is then along it, and noise_share, radius and newton_radius are those of it.
   Eigen::VectorXd newton_step;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL

@@ -113,9 +113,9 @@ enum class LossScale {
 /// Whose step an eNAC loss has, if its rule is a trust region and its scale the metric.
 enum class CriticUse {
   none,       // that of the gradient
-  joint,      // that of the joint critic (joint_critic.hpp), where a batch determines one
-  automatic,  // that of the two whose own estimate of its noise is lower; the gradient's if any
-              // trajectory failed
+  model,      // that of the model critic (model_critic.hpp), where a batch determines one
+  automatic,  // likewise, but the gradient's if any trajectory failed, or if it is much surer by
+              // both estimates of their noise
 };
 
 /// How a batch of trajectories becomes a loss (docs/base_learners.md).

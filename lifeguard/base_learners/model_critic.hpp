@@ -1,0 +1,98 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "lifeguard/core/numbers.hpp"
+#include "lifeguard/policy/action_range.hpp"
+#include "lifeguard/policy/policy.hpp"
+#include "lifeguard/trajectories/trajectories.hpp"
+
+namespace lifeguard {
+
+/// The gradient of a batch's cost through a model of the machine that is fitted to the batch:
+///   Φ_{m+1} = AΦ_m + Bv_m + b,   c_m = a quadratic in z_m = (Φ_m, v_m),   v = clip(u),
+/// both by least squares. The recorded trajectories are then differentiated as they were (Werbos
+/// 1974): with u = KΦ + ε, the noise ε as it was drawn and D_m the actions that were not at their
+/// limits,
+///   g_m = D_m (∂c/∂v + Bᵀλ_{m+1}),   λ_m = ∂c/∂Φ + Aᵀλ_{m+1} + Kᵀg_m,   ∇ = Σ_m g_mΦ_mᵀ.
+/// No value has to be guessed, so that limits on actions, which no quadratic value knows, are no
+/// trouble. What it has wrong is what a linear model has wrong in one step; a model that leaves a
+/// large part of what happens unexplained is not used. A fall is not differentiable: batches with
+/// one are refused.
+///
+/// The Newton step δ solves Nδ = -∇, N = Σ_m (D_m H D_m ⊗ Φ_mΦ_mᵀ), H = ∂²c/∂v² + BᵀPB, P that of
+/// the model's value far from the end: for a linear machine with quadratic cost it is the step of
+/// policy iteration (Hewer 1971).
+///
+/// Its noise is measured by leaving out one of eight groups of trajectories at a time (the
+/// delete-group jackknife). Each group has a model of its own there, so that what the models are
+/// unsure of is in it as well as what the starts were.
+///
+/// All is in units of the actions' noises, so it does not depend on what they are measured in.
+class ModelCritic {
+ public:
+  /// Trajectory i is in group i mod kGroups, which is its lane in the sums.
+  static constexpr int kGroups = 8;
+
+  /// False if the batch does not determine it: fewer than two groups, a failure, too few steps for
+  /// the unknowns of a group's model, a model that does not predict, or a value that is not finite.
+  /// Step m counts `step_weights`[m] times in the gradient (null: once). Reuses memory.
+  bool fit(const Trajectories& trajectories, const GaussianPolicy& played, const ActionRange& range,
+           const double* step_weights = nullptr);
+
+  /// Of the last fit, in the order of α.
+  const Eigen::VectorXd& newton_step() const { return newton_step_; }
+  /// Of the sum of a trajectory's costs.
+  const Eigen::VectorXd& cost_gradient() const { return gradient_; }
+  /// How long the Newton step is expected to be by noise alone, in a metric that has a block for
+  /// each action or one for all.
+  double step_noise(const Eigen::MatrixXd& metric) const;
+
+ private:
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+  void lay_out(const Trajectories& trajectories, const GaussianPolicy& played,
+               const ActionRange& range);
+  bool fit_dynamics(const Trajectories& trajectories);
+  /// With products of different signals, or with squares alone. False if it does not explain the
+  /// costs: nearly all of them, or, if `exactly`, all.
+  bool fit_costs(const Trajectories& trajectories, bool products, bool exactly);
+  /// Fills curvature_: H with about so many steps to go.
+  bool find_curvature(int steps);
+  /// λ behind the last step of trajectories that were cut short, where the model goes on.
+  void value_ends(const Trajectories& trajectories);
+  void differentiate(const Trajectories& trajectories, const double* step_weights);
+  bool choose_step(const Trajectories& trajectories, const double* step_weights);
+  /// z_m of all trajectories, in rows of width_ that are `stride` apart: 0 where one is not live.
+  void load_signals(const Trajectories& trajectories, int m, double* to, std::size_t stride) const;
+  bool is_free(const Trajectories& trajectories, int i, int m, int a) const {
+    const double u = trajectories.action(i, m, a) / sigma_(a);
+    return u > low_(a) && u < high_(a);
+  }
+
+  int features_ = 0, actions_ = 0, signals_ = 0, groups_ = 0;
+  std::size_t width_ = 0;  // of a row: trajectories and padding
+  long live_ = 0;          // steps
+  AlignedVector<double> lengths_;
+  Eigen::VectorXd sigma_;
+  RowMajor gains_;              // in units of noise, and so is all that concerns actions below
+  Eigen::VectorXd low_, high_;  // infinite without a limit
+  AlignedVector<double> tile_, sums_;
+  std::vector<int> tile_rows_;
+  std::vector<Eigen::MatrixXd> group_moments_;  // of (z, 1) with (z, 1, Φ⁺)
+  Eigen::MatrixXd moments_, found_;
+  Eigen::MatrixXd dynamics_;  // (A B b)ᵀ
+  AlignedVector<double> dynamics_rows_, lane_dynamics_;
+  RowMajor cost_hessian_;
+  Eigen::VectorXd cost_slope_;  // at z = 0
+  Eigen::MatrixXd curvature_;   // H
+  AlignedVector<double> adjoints_, gradients_, lane_gradients_, products_;
+  std::vector<Eigen::MatrixXd> group_normals_;  // N of each group
+  Eigen::MatrixXd normal_;
+  Eigen::VectorXd gradient_;
+  Eigen::VectorXd newton_step_;
+  Eigen::MatrixXd noise_;  // δ without a group, less their mean
+};
+
+}  // namespace lifeguard
