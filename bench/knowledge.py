@@ -22,7 +22,10 @@ import rotated_chains
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = ROOT / "build/release/cli/lifeguard"
-RULES = {"fixed basis": "linearised", "learnt basis": "empirical Bayes"}
+RULES = {  # and whether the critic of the base learner takes part
+    "fixed basis": ("linearised", "none"), "learnt basis": ("empirical Bayes", "none"),
+    "learnt basis, critic": ("empirical Bayes", "auto"),
+}
 FAMILIES = ["mass-spring", "cart-pole", "quadrotor", "wide-mass-spring", "wide-cart-pole"]
 LOW_RANK = ["quad24", "rot32"]
 
@@ -36,8 +39,9 @@ def mean_costs(run):
 
 def play(folder, config, seed, rule, rounds):
     """The evaluations of one run."""
-    run = folder / f"{config.stem}-{seed}-{rule.split()[0]}-{rounds}.run"
-    arguments = ["--set", f'learner.update="{rule}"']
+    update, critic = rule
+    run = folder / f"{config.stem}-{seed}-{update.split()[0]}-{critic}-{rounds}.run"
+    arguments = ["--set", f'learner.update="{update}"', "--set", f'base_learner.critic="{critic}"']
     if rounds:
         arguments += ["--set", f"experiment.rounds={rounds}"]
     subprocess.run(
@@ -82,8 +86,9 @@ def main():
     print(f"""# A basis that is learnt
 
 Written by `bench/knowledge.py --seeds {options.seeds} --first {options.first}`, with seeds that nothing was
-tuned on. Both learners have their default settings and the same trajectories to ask for; they differ in `learner.update` alone: "linearised" keeps L = I,
-"empirical Bayes" learns L from how tasks differ ([learning](../learning.md#empirical-bayes)).
+tuned on. All learners have their default settings and the same trajectories to ask for; they differ in `learner.update` alone: "linearised" keeps L = I,
+"empirical Bayes" learns L from how tasks differ ([learning](../learning.md#empirical-bayes)). With *critic* the base learner has `critic = "auto"`
+([how](../base_learners.md#the-model-critic)), else "none", the default.
 
 What is left is the mean cost over all tasks at the end (the last five evaluations) above the lowest that
 any run of the seed reached, in per cent of the distance between the first policies and that; on the first five
@@ -108,7 +113,7 @@ a 95 % interval from a bootstrap, and the worst seed.
                 for label, rule in RULES.items():
                     results[seed, label] = pool.submit(play, folder, config, seed, rule, rounds)
                 if rounds:
-                    results[seed, "longer"] = pool.submit(play, folder, config, seed, "linearised", 10 * rounds)
+                    results[seed, "longer"] = pool.submit(play, folder, config, seed, RULES["fixed basis"], 10 * rounds)
             costs = {key: result.result() for key, result in results.items()}
             best = {seed: min(cost for (s, _), run in costs.items() if s == seed for _, cost in run) for seed in seeds}
             for label in RULES:
@@ -116,7 +121,7 @@ a 95 % interval from a bootstrap, and the worst seed.
     print("""
 Where both have few trajectories and tasks differ along few directions, most of what a round says is noise in
 directions in which tasks do not differ, and a learnt basis knows that. On the narrow families there is little
-to know.
+to know. A critic that fits a model to each batch leaves a fraction of what the gradient leaves.
 
 Learning from working controllers has a [study of its own](working_controllers.md).""")
 
