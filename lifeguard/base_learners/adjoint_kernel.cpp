@@ -77,7 +77,7 @@ void AddAdjoints(const Trajectories& t, const AdjointModel& model, const double*
         }
         Lanes lane_slope = slope;
         for (int f = 0; f < features; ++f) {
-          const auto at = static_cast<std::size_t>(k * features + f);
+          const std::size_t at = static_cast<std::size_t>(k) * features + f;
           slope = multiply_add(Lanes(model.dynamics[at]), adjoint[f], slope);
           lane_slope = multiply_add(Lanes::load(lane_dynamics + at * kSumLanes), lane_adjoint[f],
                                     lane_slope);

@@ -154,7 +154,7 @@ bool ModelCritic::fit_dynamics(const Trajectories& t) {
     }
     for (int k = 0; k < signals_; ++k) {
       for (int f = 0; f < features_; ++f) {
-        const auto at = static_cast<std::size_t>(k * features_ + f);
+        const std::size_t at = static_cast<std::size_t>(k) * features_ + f;
         lane_dynamics_[at * kSumLanes + g] = found_(k, f);
         dynamics_rows_[at] = dynamics_(k, f);
       }
