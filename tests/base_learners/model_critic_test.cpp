@@ -169,7 +169,9 @@ TEST(ModelCritic, KnowsHowMuchItsStepsDiffer) {
     }
     EXPECT_GT(believed, 0.3 * spread);
     EXPECT_LT(believed, 5 * spread + 1e-3 * length);
-    if (task.actions() == 1) EXPECT_LT(spread / length, 0.01);
+    if (task.actions() == 1) {
+      EXPECT_LT(spread / length, 0.01);
+    }
   }
 }
 
