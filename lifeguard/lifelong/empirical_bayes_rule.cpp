@@ -56,6 +56,14 @@ bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::MatrixXd& block, Eigen
   return true;
 }
 
+/// The mean of the blocks' traces.
+double mean_trace(const Eigen::MatrixXd& blocks) {
+  double sum = 0;
+  const Eigen::Index count = different_blocks(blocks);
+  for (Eigen::Index b = 0; b < count; ++b) sum += action_block(blocks, b).trace();
+  return sum / static_cast<double>(count);
+}
+
 void require_finite_numbers(std::string_view field, const Eigen::MatrixXd& matrix) {
   require(matrix.allFinite(), field, "(a number that is not finite)", "must be finite");
 }
@@ -89,6 +97,7 @@ EmpiricalBayesRule::EmpiricalBayesRule(const LearnerSettings& settings, int feat
     : settings_(settings.empirical_bayes),
       projection_settings_(settings.projection),
       sure_noise_share_(settings.round.adaptation.sure_noise_share),
+      whole_steps_(settings.round.base_learner.step.shrinkage == NoiseShrinkage::none),
       directions_(settings.k == 0 ? features * actions : settings.k),
       features_(features),
       parameters_(features * actions),
@@ -255,11 +264,31 @@ bool EmpiricalBayesRule::look_at(const RoundLoss& loss) {
   }
   seen.norm_squared = -loss.cost_gradient.dot(seen.direction);
   if (!(seen.norm_squared > 0)) return false;
+  if (settings_.common_damping > 0 && !damp_direction(loss)) return false;
   const auto step_of = [&](double radius) { return std::sqrt(2 * radius / seen.norm_squared); };
   seen.trust_step = step_of(loss.radius);
   seen.newton_step = loss.newton_radius > 0 ? step_of(loss.newton_radius) : seen.trust_step;
   seen.shrinkage = loss.shrinkage;
   seen.radius = loss.trust_region > 0 ? loss.trust_region : loss.radius;
+  return true;
+}
+
+bool EmpiricalBayesRule::damp_direction(const RoundLoss& loss) {
+  if (next_.metric.size() == 0) return true;  // nothing is known of other rounds
+  Observation& seen = observation_;
+  // -(G + c τ Ḡ)⁻¹ĝ with τ = tr G / tr Ḡ, as long in the metric G as -G⁻¹ĝ.
+  const double weight =
+      settings_.common_damping * mean_trace(loss.curvature) / mean_trace(next_.metric);
+  if (!std::isfinite(weight)) return false;
+  damped_ = weight * next_.metric;
+  add_blocks(1, damped_, loss.curvature);
+  seen.direction = -loss.cost_gradient;
+  if (!solve_in_place(damped_, block_, seen.direction)) return false;
+  weighed_.resize(parameters_);
+  apply_curvature(loss.curvature, seen.direction, weighed_);
+  const double square = seen.direction.dot(weighed_);
+  if (!(square > 0)) return false;
+  seen.direction *= std::sqrt(seen.norm_squared / square);
   return true;
 }
 
@@ -403,8 +432,24 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
                             ? std::max(1.0, sure_noise_share_ / std::max(1e-9, noise_share))
                             : sure_growth(sure_noise_share_, noise_share);
   const double radius = observation_.radius * growth;
-  const double length =
-      (1 - share) * (energy > 0 ? std::min(1.0, std::sqrt(2 * radius / energy)) : 1.0);
+  double length = energy > 0 ? std::min(1.0, std::sqrt(2 * radius / energy)) : 1.0;
+  if (whole_steps_ && !(loss.newton_radius > 0) && energy < 2 * radius) {
+    // The posterior takes a noisy step for the most part as noise and hardly moves, which is right
+    // for machines that are visited again and again, and for one long stay is a stay without
+    // learning. κ with |u + κv|² = 2 radius, where u + κv is how far its mean moves, and moved_ is
+    // u + v.
+    whole_ = moved_;
+    gather(0);
+    factor_.solveInPlace(moved_);
+    moved_ -= deviation_;
+    moved_ = whole_ - moved_;  // v
+    const double across = moved_.dot(weighed_);
+    apply_curvature(curvature, moved_, weighed_);
+    const double square = moved_.dot(weighed_);
+    const double left = 2 * radius - energy;
+    if (square > 0) length += (std::sqrt(across * across + square * left) - across) / square;
+  }
+  length *= 1 - share;
   gather(length);
   belief.information = block_;
   belief.evidence = moved_;

@@ -150,6 +150,9 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
 
   /// Fills observation_. False if the curvature is singular.
   bool look_at(const RoundLoss& loss);
+  /// Turns the observed direction away from where the round's own states say nothing
+  /// (EmpiricalBayesSettings::common_damping). False if the curvature is singular.
+  bool damp_direction(const RoundLoss& loss);
   /// r: the covariance of a step so long along the observed direction is r G⁻¹.
   double noise_of(double step) const;
   /// The observed task goes where it was before, and its belief says so.
@@ -189,7 +192,8 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   EmpiricalBayesSettings settings_;
   ProjectionSettings projection_settings_;
   double sure_noise_share_;
-  int directions_;  // of L_k
+  bool whole_steps_;  // the base learner does not shorten steps for their noise, nor does the prior
+  int directions_;    // of L_k
   int features_;
   int parameters_;
   Eigen::VectorXd zero_;
@@ -213,8 +217,9 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   Eigen::VectorXd policy_;  // of the observed task
   Eigen::VectorXd played_;
   Eigen::VectorXd mean_;  // m before the round
-  Eigen::VectorXd step_, deviation_, newton_, moved_, weighed_;
+  Eigen::VectorXd step_, deviation_, newton_, moved_, whole_, weighed_;
   Eigen::MatrixXd scaled_;  // G / r
+  Eigen::MatrixXd damped_;  // G + c τ Ḡ
   Eigen::MatrixXd block_;
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};

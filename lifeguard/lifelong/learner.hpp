@@ -62,6 +62,11 @@ struct EmpiricalBayesSettings {
   /// L is learnt anew after every so many rounds; after 200 rounds half as often, after 400 half as
   /// often again, and so on. At least 1.
   int prior_interval = 5;
+  /// How much of the mean curvature of all rounds, scaled to this round's, is added to it before
+  /// the natural gradient is taken. A batch of short episodes has seen few states; in the
+  /// directions that these say nothing of, a step within the trust region would be as long as one
+  /// likes. At least 0.
+  double common_damping = 0;
 
   /// Its part of the table [learner].
   void visit(SettingVisitor& visitor);

@@ -38,6 +38,8 @@ void EmpiricalBayesSettings::visit(SettingVisitor& v) {
            "empirical Bayes: how fast the common share follows the steps' agreement");
   v.integer("prior_interval", prior_interval, Range::at_least(1), "rounds",
             "empirical Bayes: after which L is learnt anew");
+  v.number("common_damping", common_damping, Range::at_least(0), "",
+           "empirical Bayes: how much of all rounds' mean curvature is added to a round's own");
 }
 
 void EmpiricalBayesSettings::validate() const { check_settings(*this); }

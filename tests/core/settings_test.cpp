@@ -196,22 +196,22 @@ TEST(Settings, EveryNumberOfALearnerIsDescribed) {
     const auto list = [](auto... values) {
       return std::vector<double>{static_cast<double>(values)...};
     };
-    return list(a.cost_to_go, a.discount, a.trace, a.step_mean, a.state_baseline, a.baseline_sweeps,
-                a.baseline_stride, a.normalise, t.rule, t.size, t.trust_region, t.decay,
-                t.shrinkage, t.shrinkage_floor, t.line_search_trajectories,
-                t.line_search_candidates, t.line_search_effective_share, b.method, b.critic,
-                b.loss_scale, b.discount_scores, b.temperature, b.relative_damping,
-                n.failure_horizon, n.trust_region_per_step, n.sure_noise_share, n.newton_limit, l.k,
-                l.cross_validate_k, l.zeta, l.update, l.memory, l.require_bounded_sets,
-                l.linearised.initial_share, l.linearised.share_decay, l.linearised.minimum_share,
-                l.linearised.own_memory, l.linearised.retreat_factor,
-                l.empirical_bayes.posterior_memory, l.empirical_bayes.agreement_rate,
-                l.empirical_bayes.prior_interval, l.leader.prior_variance, l.leader.share,
-                l.leader.memory, l.alternation.step, l.alternation.rate, l.alternation.rate_scale,
-                l.alternation.alternations, l.alternation.all_coefficients, l.regularisation.eta,
-                l.regularisation.mu1, l.regularisation.mu2, l.regularisation.mean_weight, p.mode,
-                p.p, p.q, p.mu1, p.mu2, p.max_alternations, p.objective_tolerance, p.margin,
-                p.descend, p.none_limits_spectrum);
+    return list(
+        a.cost_to_go, a.discount, a.trace, a.step_mean, a.state_baseline, a.baseline_sweeps,
+        a.baseline_stride, a.normalise, t.rule, t.size, t.trust_region, t.decay, t.shrinkage,
+        t.shrinkage_floor, t.line_search_trajectories, t.line_search_candidates,
+        t.line_search_effective_share, b.method, b.critic, b.loss_scale, b.discount_scores,
+        b.temperature, b.relative_damping, n.failure_horizon, n.trust_region_per_step,
+        n.sure_noise_share, n.newton_limit, l.k, l.cross_validate_k, l.zeta, l.update, l.memory,
+        l.require_bounded_sets, l.linearised.initial_share, l.linearised.share_decay,
+        l.linearised.minimum_share, l.linearised.own_memory, l.linearised.retreat_factor,
+        l.empirical_bayes.posterior_memory, l.empirical_bayes.agreement_rate,
+        l.empirical_bayes.prior_interval, l.empirical_bayes.common_damping, l.leader.prior_variance,
+        l.leader.share, l.leader.memory, l.alternation.step, l.alternation.rate,
+        l.alternation.rate_scale, l.alternation.alternations, l.alternation.all_coefficients,
+        l.regularisation.eta, l.regularisation.mu1, l.regularisation.mu2,
+        l.regularisation.mean_weight, p.mode, p.p, p.q, p.mu1, p.mu2, p.max_alternations,
+        p.objective_tolerance, p.margin, p.descend, p.none_limits_spectrum);
   };
   const std::vector<double> before = numbers(LearnerSettings{});
   const std::vector<double> after = numbers(changed);

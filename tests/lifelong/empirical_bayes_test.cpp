@@ -353,7 +353,9 @@ std::string part_of(const std::string& state, int task) {
 
 /// Tasks that were all visited, limited to gains within ±limit.
 struct Fleet {
-  explicit Fleet(int count, double limit = kInfinity) : draws(3) {
+  explicit Fleet(int count, double limit = kInfinity,
+                 const LearnerSettings& settings = with_rule(UpdateRule::empirical_bayes))
+      : draws(3), learner(kFeatures, kActions, settings) {
     metric = random_metric(draws, kFeatures);
     const Eigen::VectorXd most = Eigen::VectorXd::Constant(kParameters, limit);
     for (int t = 0; t < count; ++t) {
@@ -373,7 +375,7 @@ struct Fleet {
   Draws draws;
   Eigen::MatrixXd metric;
   std::vector<NoisyTask> tasks;
-  Learner learner{kFeatures, kActions, with_rule(UpdateRule::empirical_bayes)};
+  Learner learner;
 };
 
 TEST(EmpiricalBayes, ARoundTouchesTheVisitedTaskAndWhatAllHaveInCommon) {
@@ -463,6 +465,68 @@ TEST(EmpiricalBayes, ATaskThatWasVisitedManyTimesInARowStaysAsItWasLeft) {
                 fleet.tasks[0].excess(Eigen::VectorXd::Zero(kParameters)));
     }
   }
+}
+
+/// What eNAC says of a round with much noise: no curvature of the cost, a trust region alone.
+RoundLoss noisy_round(const Fleet& fleet, Draws& draws, const Eigen::MatrixXd& metric) {
+  RoundLoss loss = NoisyTask{fleet.tasks[0].optimum, metric, 2}.look(
+      fleet.learner.policy(name_of(0)).parameters(), draws);
+  loss.newton_radius = 0;
+  loss.radius = loss.trust_region = 0.01;
+  loss.noise_share = 1;
+  loss.shrinkage = 1;
+  return loss;
+}
+
+double half_square(const Eigen::MatrixXd& metric, const Eigen::VectorXd& step) {
+  return 0.5 * step.dot(blocks(metric, kActions) * step);
+}
+
+TEST(EmpiricalBayes, StepsThatAreNotToShrinkFillTheTrustRegion) {
+  for (const NoiseShrinkage shrinkage : {NoiseShrinkage::none, NoiseShrinkage::measured}) {
+    LearnerSettings settings = with_rule(UpdateRule::empirical_bayes);
+    settings.round.base_learner.step.shrinkage = shrinkage;
+    Fleet fleet(4, kInfinity, settings);
+    // A machine with a controller of its own, so that nothing of a step is common.
+    fleet.learner.add_task("own", Eigen::VectorXd::Ones(kParameters), 0.5);
+    for (int round = 0; round < 3; ++round) {
+      const RoundLoss loss = noisy_round(fleet, fleet.draws, fleet.metric);
+      fleet.learner.observe(name_of(0), loss);
+      const Eigen::VectorXd after = fleet.learner.policy(name_of(0)).parameters();
+      const double moved = half_square(fleet.metric, after - loss.played);
+      if (shrinkage == NoiseShrinkage::none) {
+        EXPECT_NEAR(moved, 0.01, 1e-9);
+      } else {
+        EXPECT_LT(moved, 0.99 * 0.01);
+      }
+      EXPECT_LT((after - loss.played).dot(loss.cost_gradient), 0);
+    }
+  }
+}
+
+// A batch of episodes that end at once has hardly seen one of its features. What the visited task
+// makes of that its prior limits; the step that all make in common is limited by damping alone.
+TEST(EmpiricalBayes, ADampedStepDoesNotRunWhereTheRoundSawNothing) {
+  std::vector<Eigen::VectorXd> steps;
+  for (const double damping : {0.0, 1.0}) {
+    LearnerSettings settings = with_rule(UpdateRule::empirical_bayes);
+    settings.empirical_bayes.common_damping = damping;
+    Fleet fleet(4, kInfinity, settings);
+    ASSERT_GT(fleet.learner.beliefs()->agreement, 0);
+    Eigen::MatrixXd metric = fleet.metric;
+    metric.row(0) *= 1e-3;
+    metric.col(0) *= 1e-3;
+    Draws draws(5);
+    const Eigen::VectorXd before = fleet.learner.policy(name_of(1)).parameters();
+    const RoundLoss loss = noisy_round(fleet, draws, metric);
+    fleet.learner.observe(name_of(0), loss);
+    const Eigen::VectorXd common = fleet.learner.policy(name_of(1)).parameters() - before;
+    EXPECT_LT(common.dot(loss.cost_gradient), 0);
+    const double agreement = fleet.learner.beliefs()->agreement;
+    EXPECT_NEAR(half_square(metric, common), agreement * agreement * loss.radius, 1e-9);
+    steps.emplace_back(common / agreement);
+  }
+  EXPECT_LT(10 * steps[1].norm(), steps[0].norm());
 }
 
 TEST(EmpiricalBayes, EqualSafeSetsAreStoredOnce) {
