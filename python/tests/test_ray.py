@@ -14,11 +14,15 @@ from ray.cluster_utils import Cluster  # noqa: E402
 import lifeguard.ray  # noqa: E402
 
 
+def worker(cluster):
+    return cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    """Three nodes of one processor each, on this computer. The head only looks after the others."""
+    """Two nodes of one processor each, on this computer. The head plays nothing and only looks after them."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 80_000_000})
-    nodes = [cluster.add_node(num_cpus=1, object_store_memory=80_000_000) for _ in range(2)]
+    nodes = [worker(cluster) for _ in range(2)]
     ray.init(address=cluster.address, log_to_driver=False)
     cluster.wait_for_nodes()
     yield cluster, nodes
@@ -49,6 +53,22 @@ def test_batches_do_not_depend_on_workers_or_chunks(cluster):
         assert lifeguard.ray.rollout_all(requests, trajectories=10, steps=30, chunk=chunk) == expected
     later = lifeguard.ray.rollout(tasks[0], policy, trajectories=4, steps=30, seed=7, first_index=6, chunk=3)
     np.testing.assert_array_equal(later.features, expected[0].features[6:])
+
+
+def test_one_node_and_three_give_the_same_bits(cluster):
+    started, nodes = cluster
+    tasks = lg.Family.named("mass-spring").draw_many(6, 4)
+    requests = [(task, lg.Policy([[-1.0, -0.5]], 0.5), 11 + i) for i, task in enumerate(tasks)]
+    batches = {}
+    for count in (3, 1, 2):  # two are left for the other tests
+        while len(nodes) < count:
+            nodes.append(worker(started))
+        while len(nodes) > count:
+            started.remove_node(nodes.pop())
+        started.wait_for_nodes()
+        assert ray.cluster_resources()["CPU"] == count
+        batches[count] = lifeguard.ray.rollout_all(requests, trajectories=10, steps=30)
+    assert batches[1] == batches[3] == batches[2]
 
 
 def test_what_the_simulator_raises_reaches_the_caller(cluster):
@@ -96,7 +116,7 @@ def test_a_node_that_dies_midway_costs_time_only(cluster):
         caller.start()
         time.sleep(1.0)  # some jobs are done, one is under way on each node, most have not begun
         started.remove_node(nodes.pop(), allow_graceful=False)
-        nodes.append(started.add_node(num_cpus=1, object_store_memory=80_000_000))
+        nodes.append(worker(started))
         caller.join(timeout=120)
         assert not caller.is_alive()
         import os
