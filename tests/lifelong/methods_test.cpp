@@ -1,17 +1,20 @@
 // What holds for every learner of policies, and what sets PG, Shared and PG-ELLA apart.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <sstream>
+#include <type_traits>
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/lifelong/cross_validation.hpp"
 #include "lifeguard/lifelong/independent.hpp"
 #include "lifeguard/lifelong/learner.hpp"
-#include "lifeguard/lifelong/lpg_ftw.hpp"
+#include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/pg_ella.hpp"
 #include "lifeguard/lifelong/shared.hpp"
@@ -19,6 +22,7 @@
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "tests/support/synthetic_losses.hpp"
+#include "tests/support/update_rules.hpp"
 
 namespace lifeguard::methods_test {
 
@@ -26,16 +30,22 @@ constexpr int kFeatures = 3;
 constexpr int kActions = 2;
 constexpr int kParameters = kFeatures * kActions;
 
-std::vector<std::unique_ptr<PolicyLearner>> all_methods(int features, int actions) {
+std::vector<std::unique_ptr<PolicyLearner>> all_methods(
+    int features, int actions, std::span<const UpdateRule> rules = kAllUpdateRules) {
   std::vector<std::unique_ptr<PolicyLearner>> list;
-  list.push_back(std::make_unique<IndependentLearner>(features, actions));
-  list.push_back(std::make_unique<SharedLearner>(features, actions));
-  list.push_back(std::make_unique<PgElla>(features, actions));
-  list.push_back(std::make_unique<LpgFtw>(features, actions));
-  list.push_back(std::make_unique<Learner>(features, actions));
-  LearnerSettings empirical_bayes;
-  empirical_bayes.update = UpdateRule::empirical_bayes;
-  list.push_back(std::make_unique<Learner>(features, actions, empirical_bayes));
+  const Methods methods;
+  for_each_method(methods, [&](const auto& settings) {
+    // The learner with each of its rules is a method of its own.
+    if constexpr (std::is_same_v<std::decay_t<decltype(settings)>, LearnerSettings>) {
+      for (const UpdateRule update : rules) {
+        LearnerSettings of_rule = settings;
+        of_rule.update = update;
+        list.push_back(of_rule.make(features, actions));
+      }
+    } else {
+      list.push_back(settings.make(features, actions));
+    }
+  });
   return list;
 }
 
@@ -179,8 +189,12 @@ TEST(PgElla, AnUnobservedTaskPlaysTheMeanOfTheObservedOnesIfAsked) {
 
 /// Two masses, played by the simulator, start to end.
 TEST(Methods, AllLearnToHoldTheMass) {
+  // But for two rules: the paper's alternating form amplifies the noise of rounds unless it is
+  // tuned for the family (docs/studies/learning.md), and the theorem's leader, to which the first
+  // of all rounds counts as much as the last, takes far more than twenty.
+  constexpr std::array kRules = {UpdateRule::linearised, UpdateRule::empirical_bayes};
   const Family family = mass_spring_family();
-  for (const auto& learner : all_methods(2, 1)) {
+  for (const auto& learner : all_methods(2, 1, kRules)) {
     const std::vector<Task> tasks = family.draw_many(7, 2);
     for (const Task& task : tasks) learner->add_task(task.name, Eigen::Vector2d::Zero(), 0.5);
     Trajectories batch;

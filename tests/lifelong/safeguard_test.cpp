@@ -14,6 +14,7 @@
 #include "lifeguard/safety/sets/safe_set_builders.hpp"
 #include "tests/support/allocation_count.hpp"
 #include "tests/support/synthetic_losses.hpp"
+#include "tests/support/update_rules.hpp"
 
 namespace lifeguard::safeguard_test {
 
@@ -71,8 +72,7 @@ std::vector<LearnerSettings> safe_settings() {
   std::vector<LearnerSettings> list;
   for (const ProjectionMode mode : {ProjectionMode::exact, ProjectionMode::paper}) {
     for (const int basis_size : {0, 2}) {
-      for (const UpdateRule update :
-           {UpdateRule::linearised, UpdateRule::alternating, UpdateRule::empirical_bayes}) {
+      for (const UpdateRule update : kAllUpdateRules) {
         LearnerSettings settings;
         settings.projection.mode = mode;
         settings.k = basis_size;
@@ -131,11 +131,8 @@ TEST(Safeguard, StaysSafeWhenEverySolverStepFails) {
   const ProjectionFault faults[] = {ProjectionFault::failure, ProjectionFault::not_finite,
                                     ProjectionFault::unsafe};
   for (const ProjectionFault fault : faults) {
-    for (const ProjectionMode mode : {ProjectionMode::exact, ProjectionMode::paper}) {
+    for (const LearnerSettings& settings : safe_settings()) {
       Draws draws(9);
-      LearnerSettings settings;
-      settings.k = 2;
-      settings.projection.mode = mode;
       Learner learner(kFeatures, kActions, settings);
       learner.inject_faults([fault](ProjectionStage) { return fault; });
       for (int t = 0; t < 3; ++t) {
