@@ -182,9 +182,8 @@ void take_step(const Trajectories& t, const GaussianPolicy& played, double visit
   }
   loss.noise_share = noise / q;
   // A noise that could not be estimated (one trajectory) shrinks nothing.
-  loss.shrinkage = settings.step.shrinkage == NoiseShrinkage::none || std::isnan(loss.noise_share)
-                       ? 1.0
-                       : std::max(settings.step.shrinkage_floor, 1.0 - loss.noise_share);
+  loss.shrinkage =
+      std::isnan(loss.noise_share) ? 1.0 : std::max(loss.shrinkage_floor, 1.0 - loss.noise_share);
 
   const bool plain = settings.method == BaseLearnerMethod::reinforce;
   if (plain) w.direction = w.policy_gradient.gradient;
@@ -297,6 +296,8 @@ void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& pla
   check_input(trajectories, played, visit, settings);
   loss.trust_region = loss.newton_radius = kNaN;
   loss.newton_step.resize(0);
+  loss.shrinkage_floor =
+      settings.step.shrinkage == NoiseShrinkage::none ? 1.0 : settings.step.shrinkage_floor;
   if (played.noise().is_common()) {
     learn(trajectories, played, visit, settings, workspace, loss);
     return;

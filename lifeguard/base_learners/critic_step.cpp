@@ -82,9 +82,7 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
   loss.natural_norm_squared = gradient_norm;
   loss.newton_step = newton;
   loss.noise_share = share;
-  loss.shrinkage = base.step.shrinkage == NoiseShrinkage::none
-                       ? 1.0
-                       : std::max(base.step.shrinkage_floor, 1.0 - share);
+  loss.shrinkage = std::max(loss.shrinkage_floor, 1.0 - share);
   const AdaptationSettings& adaptation = settings.adaptation;
   double scale = std::sqrt(2 * radius * sure_growth(adaptation.sure_noise_share, share) / q);
   loss.trust_region = radius;

@@ -115,6 +115,8 @@ struct RoundLoss {
   double noise_share = kNaN;
   /// The factor by which the step was shortened for that noise; 1 if it was not.
   double shrinkage = 1;
+  /// The smallest that factor may be, however noisy the step; 1 where steps are not shortened.
+  double shrinkage_floor = 1;
   /// ½ (α⁺ - α_j)ᵀ G (α⁺ - α_j) without that factor: the trust region of the step, in the
   /// metric of this loss. NaN if it is not known; a learner then pools no gradients.
   double radius = kNaN;

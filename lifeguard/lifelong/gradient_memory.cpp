@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
@@ -28,7 +29,7 @@ void GradientMemory::forget() {
   noise = 0;
 }
 
-bool GradientMemory::step(double radius, double floor, Eigen::MatrixXd& factor,
+bool GradientMemory::step(const RoundLoss& loss, Eigen::MatrixXd& factor, Eigen::VectorXd& curved,
                           Eigen::VectorXd& step) const {
   const Eigen::Index width = metric.cols();
   const Eigen::Index different = different_blocks(metric);
@@ -45,7 +46,11 @@ bool GradientMemory::step(double radius, double floor, Eigen::MatrixXd& factor,
   }
   const double q = gradient.dot(step);
   if (!(q > 0)) return false;
-  step *= -std::sqrt(2 * radius / q) * std::max(floor, 1 - noise / q);
+  step *= -std::sqrt(2 * loss.radius / q) * std::max(loss.shrinkage_floor, 1 - noise / q);
+  curved.resize(step.size());
+  apply_curvature(loss.curvature, step, curved);
+  const double length = 0.5 * step.dot(curved);
+  if (length > loss.radius) step *= std::sqrt(loss.radius / length);
   return true;
 }
 

@@ -29,9 +29,12 @@ struct GradientMemory {
   /// As if no round had been added.
   void forget();
 
-  /// The natural step along the pooled gradient with ½ΔᵀFΔ = radius · shrinkage², where shrinkage
-  /// is max(floor, 1 - noise / q), as a base learner takes it. False if the metric is singular.
-  bool step(double radius, double floor, Eigen::MatrixXd& factor, Eigen::VectorXd& step) const;
+  /// The natural step along the pooled gradient, as the base learner of this round takes it: with
+  /// the round's radius in the pooled metric, shortened by max(floor, 1 - noise / q) with the
+  /// round's floor, and no further than the radius in the round's own metric, which may be another.
+  /// `factor` and `curved` are workspace. False if the metric is singular.
+  bool step(const RoundLoss& loss, Eigen::MatrixXd& factor, Eigen::VectorXd& curved,
+            Eigen::VectorXd& step) const;
 };
 
 }  // namespace lifeguard

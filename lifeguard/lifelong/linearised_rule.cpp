@@ -8,7 +8,6 @@
 namespace lifeguard {
 LinearisedRule::LinearisedRule(const LearnerSettings& settings, int features, int actions)
     : settings_(settings.linearised),
-      shrinkage_floor_(settings.round.base_learner.step.shrinkage_floor),
       features_(features),
       parameters_(features * actions),
       retreat_(settings.linearised.retreat_factor, features * actions),
@@ -17,6 +16,7 @@ LinearisedRule::LinearisedRule(const LearnerSettings& settings, int features, in
       policy_(features * actions),
       step_(features * actions),
       own_step_(features * actions),
+      curved_(features * actions),
       limits_(settings.projection),
       update_(features * actions, settings.columns(features * actions)) {}
 
@@ -59,7 +59,7 @@ void LinearisedRule::choose_steps(const LearningRound& round) {
   }
   step_ = round.loss.target - policy_;
   if (round.loss.radius > 0 && next_gradients_.add(settings_.own_memory, round.loss) &&
-      next_gradients_.step(round.loss.radius, shrinkage_floor_, metric_factor_, own_step_)) {
+      next_gradients_.step(round.loss, metric_factor_, curved_, own_step_)) {
     step_ = share * step_ + (1 - share) * own_step_;
   }
   steps_.col(round.task) = step_;

@@ -32,7 +32,6 @@ class LinearisedRule : public LearningRule {
   const Eigen::VectorXd& gathered_with(const LearningRound& round) const;
 
   LinearisedSettings settings_;
-  double shrinkage_floor_;
   int features_;
   int parameters_;
   std::vector<GradientMemory> memories_;  // one for each task
@@ -45,7 +44,8 @@ class LinearisedRule : public LearningRule {
   Eigen::VectorXd policy_;         // of the observed task
   Eigen::VectorXd step_;
   Eigen::VectorXd own_step_;  // by the gradients of several rounds
-  Eigen::MatrixXd steps_;     // that the policies of all tasks take, d × T
+  Eigen::VectorXd curved_;
+  Eigen::MatrixXd steps_;  // that the policies of all tasks take, d × T
   StepLimits limits_;
   LinearisedUpdate update_;
 };

@@ -40,7 +40,7 @@ constexpr std::array kNumbers = {
     &RoundLoss::constant,      &RoundLoss::mean_cost, &RoundLoss::cost_error,
     &RoundLoss::cost_unit,     &RoundLoss::shrinkage, &RoundLoss::natural_norm_squared,
     &RoundLoss::noise_share,   &RoundLoss::radius,    &RoundLoss::trust_region,
-    &RoundLoss::newton_radius, &RoundLoss::step_kl};
+    &RoundLoss::newton_radius, &RoundLoss::step_kl,   &RoundLoss::shrinkage_floor};
 using LossState = std::tuple<std::string, int, Eigen::MatrixXd, std::vector<Eigen::VectorXd>,
                              std::vector<double>>;
 

@@ -279,6 +279,8 @@ TEST(Steps, CarryTheirRadiusAndUnit) {
         if (shrinkage == NoiseShrinkage::none) {
           EXPECT_EQ(loss.shrinkage, 1);
         }
+        EXPECT_EQ(loss.shrinkage_floor,
+                  shrinkage == NoiseShrinkage::none ? 1 : s.step.shrinkage_floor);
         if (method == BaseLearnerMethod::fit_demonstrations) {
           EXPECT_TRUE(std::isnan(loss.cost_unit));
         } else if (method != BaseLearnerMethod::natural_actor_critic_regression) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
@@ -303,29 +306,92 @@ TEST(Learner, ARoundOfTrajectoriesAllocatesNothing) {
   EXPECT_LE(allocations, decompositions_in(20, {}));
 }
 
-// The pooled step of a task's own gradients has the trust region of the round that is observed.
-// With noise_shrinkage = none that round was not shortened, however noisy it was.
-TEST(LinearisedRule, OwnStepsStayInTheTrustRegionWithoutShrinkage) {
+/// A learner that takes own steps only, with or without shortening them for noise.
+Learner linearised_alone(double own_memory, NoiseShrinkage shrinkage) {
   LearnerSettings settings;
-  settings.linearised.initial_share = 0;  // own steps only
+  settings.update = UpdateRule::linearised;
+  settings.round.base_learner.step.shrinkage = shrinkage;
+  settings.linearised.initial_share = 0;
+  settings.linearised.own_memory = own_memory;
   Learner learner(kFeatures, kActions, settings);
   learner.add_task("a", Eigen::VectorXd::Zero(kParameters), 1.0);
-  Draws draws(5);
-  for (int round = 0; round < 5; ++round) {
-    const Eigen::VectorXd before = learner.policy("a").parameters();
-    RoundLoss loss = synthetic_loss(draws, kFeatures, before + 0.1 * draws.normals(kParameters, 1));
-    loss.played = before;
-    loss.cost_gradient = draws.normals(kParameters, 1);
-    loss.natural_norm_squared = 1;
-    loss.noise_share = 0.9;
-    loss.shrinkage = 1;
-    const double radius = loss.value(before) - loss.constant;
-    loss.radius = radius;
-    ASSERT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
-    RoundLoss moved = loss;
-    moved.target = before;
-    const double step = moved.value(learner.policy("a").parameters()) - moved.constant;
-    EXPECT_LE(step, (1 + 1e-9) * radius) << round;
+  return learner;
+}
+
+/// A round with this metric as a base learner makes it: its step is as long as the trust region
+/// allows, and shortened for noise if that is to be.
+RoundLoss trust_region_loss(const Eigen::MatrixXd& metric, const Eigen::VectorXd& gradient,
+                            const Eigen::VectorXd& played, double noise_share, double floor) {
+  const double radius = 0.01;
+  RoundLoss loss;
+  loss.status = RoundLossStatus::ok;
+  loss.trajectories = 1;
+  loss.mean_cost = 1;
+  loss.constant = 0;
+  loss.curvature = metric;
+  loss.played = played;
+  loss.cost_gradient = gradient;
+  Eigen::VectorXd direction = gradient;
+  for (int a = 0; a < kActions; ++a) {
+    auto part = direction.segment(a * kFeatures, kFeatures);
+    part = metric.llt().solve(part).eval();
+  }
+  loss.natural_norm_squared = gradient.dot(direction);
+  loss.noise_share = noise_share;
+  loss.shrinkage_floor = floor;
+  loss.shrinkage = std::max(floor, 1 - noise_share);
+  loss.radius = radius;
+  loss.target =
+      played - loss.shrinkage * std::sqrt(2 * radius / loss.natural_norm_squared) * direction;
+  return loss;
+}
+
+/// ½ ΔᵀGΔ of the learner's step in the loss's own metric.
+double length_in(const RoundLoss& loss, const Learner& learner) {
+  RoundLoss moved = loss;
+  moved.target = loss.played;
+  return moved.value(learner.policy("a").parameters()) - moved.constant;
+}
+
+// The pooled step of a task's own gradients is measured in the metrics of many rounds, and has the
+// trust region of the round that is observed all the same.
+TEST(LinearisedRule, OwnStepsStayInTheTrustRegionHoweverTheMetricChanges) {
+  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(kFeatures, kFeatures);
+  const Eigen::VectorXd direction = Eigen::VectorXd::LinSpaced(kParameters, 1, 2);
+  for (const double floor : {1.0, 0.05}) {
+    for (const double memory : {0.0, 0.4, 0.9}) {
+      Learner learner =
+          linearised_alone(memory, floor == 1 ? NoiseShrinkage::none : NoiseShrinkage::measured);
+      for (int round = 0; round < 24; ++round) {
+        const Eigen::MatrixXd metric = (round % 6 == 5 ? 1.0 : 1e-3) * identity;
+        const RoundLoss loss =
+            trust_region_loss(metric, direction, learner.policy("a").parameters(), 0.1, floor);
+        ASSERT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
+        EXPECT_LE(length_in(loss, learner), (1 + 1e-9) * loss.radius) << memory << " " << round;
+      }
+    }
+  }
+}
+
+// With noise_shrinkage = none no step is shortened, however noisy the rounds are, and else pooled
+// steps are, by the noise of the pool.
+TEST(LinearisedRule, OwnStepsAreShortenedForNoiseOnlyWhereTheBaseLearnersAre) {
+  for (const double floor : {1.0, 0.05}) {
+    Draws draws(5);
+    Learner learner =
+        linearised_alone(0.4, floor == 1 ? NoiseShrinkage::none : NoiseShrinkage::measured);
+    const Eigen::MatrixXd metric = synthetic_loss(draws, kFeatures, {}).curvature;
+    for (int round = 0; round < 12; ++round) {
+      const RoundLoss loss = trust_region_loss(metric, draws.normals(kParameters, 1),
+                                               learner.policy("a").parameters(), 0.9, floor);
+      ASSERT_EQ(learner.observe("a", loss).status, RoundStatus::ok);
+      const double length = length_in(loss, learner);
+      if (floor == 1) {
+        EXPECT_NEAR(length, loss.radius, 1e-9 * loss.radius) << round;
+      } else {
+        EXPECT_LT(length, 0.9 * loss.radius) << round;
+      }
+    }
   }
 }
 
