@@ -13,6 +13,7 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/incidents.hpp"
 #include "lifeguard/runs/number_list.hpp"
 #include "lifeguard/runs/run_checksums.hpp"
 #include "lifeguard/runs/run_description.hpp"
@@ -21,7 +22,6 @@
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/systems/task_settings.hpp"
-#include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {

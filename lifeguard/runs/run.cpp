@@ -15,11 +15,11 @@
 #include "lifeguard/regret/true_cost.hpp"
 #include "lifeguard/runs/certificate_json.hpp"
 #include "lifeguard/runs/followed_tasks.hpp"
+#include "lifeguard/runs/incidents.hpp"
 #include "lifeguard/runs/run_beliefs.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
-#include "lifeguard/trajectories/incidents.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 #include "lifeguard/version.hpp"
 

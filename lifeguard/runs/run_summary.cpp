@@ -9,10 +9,10 @@
 
 #include "lifeguard/core/check.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
+#include "lifeguard/runs/incidents.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
-#include "lifeguard/trajectories/incidents.hpp"
 
 namespace lifeguard {
 namespace {

@@ -1,4 +1,4 @@
-#include "lifeguard/trajectories/incidents.hpp"
+#include "lifeguard/runs/incidents.hpp"
 
 #include <algorithm>
 #include <cmath>
