@@ -41,7 +41,8 @@ struct LinearisedSettings {
   /// perhaps to where its own gradient says nothing any more (a saturated controller). One that
   /// costs more than this multiple of what any other task ever cost, with a gradient that says
   /// nothing, was led astray before its first round: it goes to its anchor, once, and learns alone
-  /// from then on. Both only if the batches' standard errors leave no doubt. > 1.
+  /// from then on. Both only if the batches' standard errors leave no doubt. Empirical Bayes goes
+  /// by it as well. > 1.
   double retreat_factor = 2.0;
 
   /// w_j after so many rounds.

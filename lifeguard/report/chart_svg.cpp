@@ -319,7 +319,7 @@ DrawnLine drawn_line(const Chart& chart, const ChartLine& line) {
   DrawnLine drawn{points_of(chart, line), {}};
   if (!line.band) return drawn;
   for (const auto& row : chart.tables[line.table].values) {
-    // Without an end there is no band on that side.
+    // A band that is unbounded on a side is not drawn there.
     const auto end = [&](std::size_t column) {
       return std::isfinite(row[column]) ? row[column] : row[line.column];
     };

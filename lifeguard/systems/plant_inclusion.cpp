@@ -69,7 +69,7 @@ void require_ranges(const Task& task, const std::vector<ParameterRange>& ranges)
 }
 
 /// The settings with all limits filled in, each no more than what the task itself allows.
-InclusionSettings completed(const Task& task, InclusionSettings settings) {
+InclusionSettings with_all_limits(const Task& task, InclusionSettings settings) {
   task.validate();
   require(task.own_features() == 0, "system", system_name(task.system),
           "must not have features of its own: gains act on the state");
@@ -139,18 +139,19 @@ std::vector<ParameterRange> tolerance(const Task& task, std::span<const std::str
 }
 
 UncertainPlant inclusion(const Task& task, const InclusionSettings& settings) {
-  const InclusionSettings complete = completed(task, settings);
+  const InclusionSettings with_limits = with_all_limits(task, settings);
   require(task.settings.integrator != Integrator::runge_kutta_4, "integrator", "runge_kutta_4",
           "must be explicit_euler or semi_implicit_euler: a step of Runge and Kutta is no affine "
           "function of the accelerations (the linearisation of it, which proves less, is there as "
           "linearised_plant)");
   UncertainPlant plant = std::visit(
-      Overloaded{[&](const BuiltInSystem auto& s) { return s.inclusion(task.settings, complete); },
-                 [](const CustomSystemPointer& custom) -> UncertainPlant {
-                   throw InvalidInput("system", custom->describe().name,
-                                      "must be a built-in system: of a user's own, give the "
-                                      "corners, or use linearised_plant");
-                 }},
+      Overloaded{
+          [&](const BuiltInSystem auto& s) { return s.inclusion(task.settings, with_limits); },
+          [](const CustomSystemPointer& custom) -> UncertainPlant {
+            throw InvalidInput("system", custom->describe().name,
+                               "must be a built-in system: of a user's own, give the "
+                               "corners, or use linearised_plant");
+          }},
       task.system.model().machine);
   plant.validate();
   return plant;
@@ -159,13 +160,13 @@ UncertainPlant inclusion(const Task& task, const InclusionSettings& settings) {
 namespace {
 
 /// A linear statement with the task's limits and no corners yet.
-UncertainPlant limits_of(const Task& task, const InclusionSettings& complete) {
+UncertainPlant limits_of(const Task& task, const InclusionSettings& with_limits) {
   UncertainPlant plant;
   plant.statement = PlantStatement::linear;
-  plant.state_limits = complete.state_limits;
+  plant.state_limits = with_limits.state_limits;
   std::vector<std::string> names;
   for (const Signal& action : describe(task.system).actions) names.push_back(action.name);
-  add_action_limits(plant, names, complete.action_limits);
+  add_action_limits(plant, names, with_limits.action_limits);
   return plant;
 }
 
@@ -180,13 +181,13 @@ void require_linear(const InclusionSettings& settings) {
 
 UncertainPlant linearised_plant(const Task& task, const InclusionSettings& settings) {
   require_linear(settings);
-  const InclusionSettings complete = completed(task, settings);
-  UncertainPlant plant = limits_of(task, complete);
+  const InclusionSettings with_limits = with_all_limits(task, settings);
+  UncertainPlant plant = limits_of(task, with_limits);
   const auto add = [&](const std::string& name, const System& system) {
     LinearModel model = Task{task.name, system, task.settings}.linearise();
     plant.corners.push_back({name, std::move(model.a), std::move(model.b)});
   };
-  std::vector<ParameterCorner> corners = parameter_corners(task.system, complete.ranges);
+  std::vector<ParameterCorner> corners = parameter_corners(task.system, with_limits.ranges);
   if (corners.size() > 1) add("nominal", task.system);
   for (const ParameterCorner& corner : corners) add(corner.name, corner.system);
   plant.validate();
@@ -196,7 +197,7 @@ UncertainPlant linearised_plant(const Task& task, const InclusionSettings& setti
 UncertainPlant given_plant(const Task& task, const InclusionSettings& settings,
                            std::vector<UncertainPlant::Corner> corners) {
   require_linear(settings);
-  UncertainPlant plant = limits_of(task, completed(task, settings));
+  UncertainPlant plant = limits_of(task, with_all_limits(task, settings));
   plant.corners = std::move(corners);
   plant.validate();
   return plant;

@@ -45,8 +45,8 @@ DeepestPoint deepest_point(const Eigen::MatrixXd& a, const Eigen::VectorXd& b,
 /// one; empty if there is none.
 Eigen::VectorXd null_direction(const Eigen::MatrixXd& a);
 
-/// A direction v ≠ 0 with A v ≤ 0, so that A α ≤ b never ends along it; scaled, rounded, and empty
-/// if there is none, as in null_direction.
+/// A direction v ≠ 0 with A v ≤ 0, so that A α ≤ b is unbounded along it; scaled, rounded, and
+/// empty if there is none, as in null_direction.
 Eigen::VectorXd unbounded_direction(const Eigen::MatrixXd& a);
 
 /// Whether some y near the given one proves that no α has b - A α ≥ 0 and ‖b - A α‖ ≤ c:
