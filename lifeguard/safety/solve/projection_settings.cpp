@@ -14,21 +14,27 @@ constexpr std::array<std::string_view, 3> kProjectionModes = {"exact", "paper", 
 }  // namespace
 
 void ProjectionSettings::visit(SettingVisitor& v) {
-  visit_choice(v, "mode", mode, kProjectionModes, "none is the unconstrained learner");
+  visit_choice(
+      v, "mode", mode, kProjectionModes,
+      "none is the unconstrained learner; to empirical Bayes exact and paper are the same");
   v.number("p", p, Range::above(0), "", "smallest eigenvalue allowed of LᵀL");
   v.number("q", q, Range::above(0), "", "largest eigenvalue allowed of LᵀL");
-  v.number("mu1", mu1, Range::above(0), "", "weight of the distance in S");
-  v.number("mu2", mu2, Range::above(0), "", "weight of the distance in L");
+  v.number("mu1", mu1, Range::above(0), "",
+           "linearised, alternating, leader: weight of the distance in S");
+  v.number("mu2", mu2, Range::above(0), "",
+           "linearised, alternating, leader: weight of the distance in L");
   v.integer("max_alternations", max_alternations, Range::between(1, 100000), "",
-            "of L- and S-steps in a round");
+            "linearised, alternating, leader: of L- and S-steps in a round");
   v.number("objective_tolerance", objective_tolerance, Range::at_least(0), "",
-           "alternations end when the distance falls by a smaller part");
+           "linearised, alternating, leader: alternations end when the distance falls by a smaller "
+           "part");
   v.number("margin", margin, Range{.low = 0, .high = 0.1, .low_open = true, .high_open = true}, "",
            "share of every bound that solvers keep free for their rounding errors");
   v.flag("descend", descend,
-         "go on with steps in L and S together, to a stationary point of the joint problem");
+         "linearised, alternating, leader: go on with steps in L and S together, to a stationary "
+         "point of the joint problem");
   v.flag("none_limits_spectrum", none_limits_spectrum,
-         "whether mode none keeps p and q all the same");
+         "linearised, alternating, leader: whether mode none keeps p and q all the same");
 }
 
 void ProjectionSettings::validate() const {
