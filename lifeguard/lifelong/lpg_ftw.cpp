@@ -10,6 +10,7 @@
 
 #include "lifeguard/base_learners/natural_actor_critic.hpp"
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/numbers.hpp"
 #include "lifeguard/core/saved_state.hpp"
 #include "lifeguard/core/settings.hpp"
 #include "lifeguard/lifelong/objective.hpp"
@@ -140,31 +141,49 @@ void LpgFtw::train(const RoundLoss& loss, Stay& stay) const {
   stay.coefficients += ds;
 }
 
-Eigen::MatrixXd lpg_ftw_curvature(const RoundLoss& loss, const Eigen::VectorXd& played,
-                                  double smallest_eigenvalue) {
-  Eigen::MatrixXd curvature = loss.curvature;
-  const Eigen::Index width = curvature.cols();
-  for (Eigen::Index start = 0; start < curvature.rows(); start += width) {
-    auto block = curvature.middleRows(start, width);
+Expansion lpg_ftw_quadratic(const RoundLoss& loss, const Eigen::VectorXd& played,
+                            double smallest_eigenvalue) {
+  // r = α⁺ - played without the shrinkage for noise, and Fr = -step · g for the cost's gradient g
+  // in units of advantages. step² gᵀF⁻¹g = δ, so √(2 gᵀF⁻¹g / δ) F = √2 F / step.
+  const Eigen::VectorXd step = (loss.target - played) / (loss.shrinkage > 0 ? loss.shrinkage : 1.0);
+  Eigen::VectorXd pull(step.size());
+  apply_curvature(loss.curvature, step, pull);
+  const bool tells_gradient = loss.cost_gradient.size() == step.size();
+  const double slope = tells_gradient ? loss.cost_gradient.norm() / loss.cost_unit : kNaN;
+  const double published = std::sqrt(2.0) * slope / pull.norm();
+  const bool known = std::isfinite(published) && published > 0;
+
+  Expansion quadratic{loss.curvature, step};
+  const Eigen::Index width = loss.curvature.cols();
+  const Eigen::Index different = different_blocks(loss.curvature);
+  const Eigen::Index alike = step.size() / width / different;  // actions that share a block
+  for (Eigen::Index b = 0; b < different; ++b) {
+    auto block = quadratic.curvature.middleRows(b * width, width);
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(block, Eigen::EigenvaluesOnly);
     const double least = smallest_eigenvalue * block.trace() / static_cast<double>(width);
-    block.diagonal().array() += std::max(0.0, least - solver.eigenvalues()(0));
+    const double shift = least - solver.eigenvalues()(0);
+    if (!(shift > 0)) continue;
+    block.diagonal().array() += shift;
+    // -(2H)⁻¹g, but for the factor below.
+    const Eigen::LLT<Eigen::MatrixXd> factor(block);
+    for (Eigen::Index a = b * alike; a < (b + 1) * alike; ++a) {
+      quadratic.target.segment(a * width, width) = factor.solve(pull.segment(a * width, width));
+    }
   }
-  // Gr = step · g for the gradient g in units of advantages, r being played - α⁺ without the
-  // shrinkage for noise, and step² gᵀF⁻¹g = δ. So √(2 gᵀF⁻¹g / δ) F = √2 F / step.
-  if (loss.cost_gradient.size() != loss.target.size()) return curvature;
-  Eigen::VectorXd pull(loss.target.size());
-  apply_curvature(loss.curvature, played - loss.target, pull);
-  const double slope = loss.shrinkage * loss.cost_gradient.norm() / loss.cost_unit;
-  const double scale = std::sqrt(2.0) * slope / pull.norm();
-  if (std::isfinite(scale) && scale > 0) curvature *= scale;
-  return curvature;
+  if (known) {
+    quadratic.curvature *= published;
+    quadratic.target /= std::sqrt(2.0);
+  }
+  quadratic.target += played;
+  return quadratic;
 }
 
 Expansion LpgFtw::expansion(int task, const RoundLoss& loss, const Eigen::VectorXd& played) const {
-  return {lpg_ftw_curvature(loss, loss.played.size() == loss.target.size() ? loss.played : played,
-                            settings_.smallest_eigenvalue),
-          loss.target - anchors_.col(task)};
+  Expansion quadratic =
+      lpg_ftw_quadratic(loss, loss.played.size() == loss.target.size() ? loss.played : played,
+                        settings_.smallest_eigenvalue);
+  quadratic.target -= anchors_.col(task);
+  return quadratic;
 }
 
 LpgFtw::Factors LpgFtw::end(const Stay& stay) const {
@@ -204,8 +223,8 @@ RoundStatus LpgFtw::update(int task, const RoundLoss& loss) {
                       fit_basis(expansions_, ended.coefficients, settings_.lambda, features(),
                                 actions(), ended.basis);
   if (solved && stay.coefficients.allFinite() && stay.direction.allFinite() &&
-      expansions_[task].curvature.allFinite() && ended.basis.allFinite() &&
-      ended.coefficients.allFinite()) {
+      expansions_[task].curvature.allFinite() && expansions_[task].target.allFinite() &&
+      ended.basis.allFinite() && ended.coefficients.allFinite()) {
     stay_ = std::move(stay);
     basis_ = std::move(ended.basis);
     coefficients_ = std::move(ended.coefficients);

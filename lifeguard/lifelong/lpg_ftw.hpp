@@ -63,6 +63,7 @@ class LpgFtw : public PolicyLearner {
   Stay begin(int task) const;
   void train(const RoundLoss& loss, Stay& stay) const;
   Factors end(const Stay& stay) const;
+  /// The task's quadratic, from its anchor.
   Expansion expansion(int task, const RoundLoss& loss, const Eigen::VectorXd& played) const;
   Eigen::VectorXd first_coefficients() const;
   bool observed(int task) const { return expansions_[task].known(); }
@@ -77,12 +78,24 @@ class LpgFtw : public PolicyLearner {
   Stay stay_;
 };
 
-/// The curvature -2H of LPG-FTW's quadratic, H = -½ F √(2 gᵀF⁻¹g / δ): with it the step F⁻¹g has
-/// the KL divergence that was asked for. F is shifted so that the smallest eigenvalue of each
-/// action's block is at least `smallest_eigenvalue` of the block's mean one. From a loss that does
-/// not say what its gradient is in units of advantages, the (shifted) curvature as it is. `played`
-/// is where the loss was observed.
-Eigen::MatrixXd lpg_ftw_curvature(const RoundLoss& loss, const Eigen::VectorXd& played,
-                                  double smallest_eigenvalue);
+/// The quadratic that LPG-FTW keeps of a task, with the lowest policy itself as its target (not yet
+/// from an anchor). Where rewards are maximised it is g'Δ + Δ'HΔ with Δ = θ - θ_played and
+///   H = -½ F √(2 gᵀF⁻¹g / δ),  so that A gets 2 (s sᵀ) ⊗ H and b gets s ⊗ (2Hθ_played - g).
+/// As a cost to be minimised its curvature is -2H, and it is lowest at θ_played - (2H)⁻¹g, which
+/// without the shift below is θ_played + √(δ / 2q) F⁻¹g with q = gᵀF⁻¹g: shorter by √2 than the
+/// step √(δ / q) F⁻¹g that the policy takes. `played` is where the loss was observed.
+///
+/// δ is twice the KL divergence of the step as the base learner took it, but for noise: where a
+/// step was cut to a Newton step, or widened since it was sure, δ is that of the step as it was cut
+/// or widened; where it was shortened for noise, δ is that of the step before.
+///
+/// In H (not in q) F is shifted so that the smallest eigenvalue of each action's block is at least
+/// `smallest_eigenvalue` of the block's mean one; g stays what it is, so that the quadratic is
+/// lowest nearer to θ_played in directions that the batch hardly saw.
+///
+/// A loss that does not say what its gradient is in units of advantages is itself the quadratic,
+/// with its curvature shifted likewise.
+Expansion lpg_ftw_quadratic(const RoundLoss& loss, const Eigen::VectorXd& played,
+                            double smallest_eigenvalue);
 
 }  // namespace lifeguard

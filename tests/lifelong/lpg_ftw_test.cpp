@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lifeguard/base_learners/base_learner.hpp"
+#include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -123,17 +124,34 @@ TEST(LpgFtw, WithAColumnForEachTaskEachKeepsItsOwnSolution) {
   }
   for (int t = 0; t < 5; ++t) EXPECT_LT(gap(t), 1e-5);
   // They change, and come back in stays of one round. The end of a stay moves L, which takes a task
-  // to where its own quadratic is lowest, wherever that is.
-  for (QuadraticTask& task : tasks) task.optimum = draws.normals(kParameters, 1);
-  for (int t = 0; t < 5; ++t) visit(t, 1e6);
-  for (int t = 0; t < 4; ++t) EXPECT_LT(gap(t), 1e-4);
-  EXPECT_GT(gap(4), 0.1);  // its stay lasts
+  // to where its own quadratic is lowest, wherever that is: √½ of the round's step away.
+  std::vector<Eigen::VectorXd> lowest;
+  for (int t = 0; t < 5; ++t) {
+    tasks[t].optimum = draws.normals(kParameters, 1);
+    const Eigen::VectorXd before = learner.policy(std::to_string(t)).parameters();
+    lowest.emplace_back(before + std::sqrt(0.5) * (tasks[t].optimum - before));
+    visit(t, 1e6);
+  }
+  const auto off = [&](int t) {
+    return (learner.policy(std::to_string(t)).parameters() - lowest[t]).norm();
+  };
+  for (int t = 0; t < 4; ++t) EXPECT_LT(off(t), 1e-4);
+  EXPECT_GT(off(4), 0.1);  // its stay lasts
   visit(0, 1e6);
-  EXPECT_LT(gap(4), 1e-4);
+  EXPECT_LT(off(4), 1e-4);
 }
 
+/// What a batch says of rewards: their gradient at the policy that was played, F, and δ.
+struct Batch {
+  Eigen::VectorXd gradient;
+  Eigen::MatrixXd fisher;
+  double delta;
+  double shortened =
+      1;  // by how much our base learner shortens the step, which its authors' does not
+};
+
 /// The published method as its authors write it down: rewards are maximised, A and b are sums to
-/// which tasks are added, all matrices are dense.
+/// which tasks are added, all matrices are dense. It knows nothing of our losses.
 class Published {
  public:
   Published(const LpgFtwSettings& settings, std::vector<Eigen::VectorXd> anchors)
@@ -148,27 +166,34 @@ class Published {
     return anchors_[t] + l_ * s_.col(t);
   }
 
-  void observe(int t, const RoundLoss& loss) {
+  void observe(int t, const Batch& batch) {
+    const Eigen::VectorXd played = policy(t);
     if (t != task_) begin(t);
-    // NPG in the parameters that are trained, J = ∂α/∂parameters, with the shortest solution.
-    const Eigen::MatrixXd f = dense(loss.curvature);
-    const Eigen::VectorXd reward_gradient = f * (loss.target - policy(t));
+    // NPG in the parameters that are trained, J = ∂α/∂parameters: √(δ / g'F⁻¹g) F⁻¹g, with the
+    // shortest of the solutions.
     const Eigen::Index k = held_.cols();
     Eigen::MatrixXd j(kParameters, k + (trains_epsilon_ ? kParameters : 0));
     j.leftCols(k) = held_;
     if (trains_epsilon_) j.rightCols(kParameters).setIdentity();
     if (only_epsilon_) j.leftCols(k).setZero();
-    const Eigen::VectorXd step = (j.transpose() * f * j)
-                                     .completeOrthogonalDecomposition()
-                                     .solve(j.transpose() * reward_gradient);
+    const Eigen::VectorXd g = j.transpose() * batch.gradient;
+    const Eigen::VectorXd natural =
+        (j.transpose() * batch.fisher * j).completeOrthogonalDecomposition().solve(g);
+    const Eigen::VectorXd step =
+        batch.shortened * std::sqrt(batch.delta / g.dot(natural)) * natural;
     own_ += step.head(k);
     if (trains_epsilon_) epsilon_ += step.tail(kParameters);
-    end(t, loss);
+    end(t, batch, played);
   }
 
   Eigen::MatrixXd l_, s_;
 
  private:
+  struct Quadratic {
+    Eigen::MatrixXd h;
+    Eigen::VectorXd b;  // 2Hθ - g
+  };
+
   Eigen::VectorXd mean() const {
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(l_.cols());
     if (static_cast<int>(ended_.size()) < settings_.first_tasks) return sum;
@@ -184,7 +209,18 @@ class Published {
     only_epsilon_ = !again && static_cast<int>(ended_.size()) < settings_.first_tasks;
     trains_epsilon_ = !again && held_.cols() < settings_.k;
   }
-  void end(int t, const RoundLoss& loss) {
+  /// F shifted so that no eigenvalue is too small; ours are shares of the mean one of each action.
+  Eigen::MatrixXd shifted(Eigen::MatrixXd f) const {
+    for (int a = 0; a < kActions; ++a) {
+      auto block = f.block(a * kFeatures, a * kFeatures, kFeatures, kFeatures);
+      const Eigen::MatrixXd copy = block;
+      const double least = settings_.smallest_eigenvalue * copy.trace() / kFeatures;
+      const double smallest = copy.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff();
+      if (smallest < least) block.diagonal().array() += least - smallest;
+    }
+    return f;
+  }
+  void end(int t, const Batch& batch, const Eigen::VectorXd& played) {
     const Eigen::Index k = held_.cols();
     const Eigen::Index grown = k + (trains_epsilon_ ? 1 : 0);
     Eigen::MatrixXd s = Eigen::MatrixXd::Zero(grown, s_.cols());
@@ -198,39 +234,63 @@ class Published {
       s(k, t) = epsilon_.norm() / mean;
     }
     s_ = s;
-    ended_[t] = {-0.5 * dense(loss.curvature), loss.target - anchors_[t]};
+    const Eigen::VectorXd& g = batch.gradient;
+    const double q = g.dot(batch.fisher.fullPivLu().solve(g));
+    const Eigen::MatrixXd h = -0.5 * shifted(batch.fisher) * std::sqrt(2 * q / batch.delta);
+    ended_[t] = {h, 2 * h * (played - anchors_[t]) - g};
     if (only_epsilon_) return;
     Eigen::MatrixXd a = Eigen::MatrixXd::Zero(kParameters * grown, kParameters * grown);
     Eigen::VectorXd b = Eigen::VectorXd::Zero(kParameters * grown);
     for (const auto& [u, model] : ended_) {
       const Eigen::MatrixXd outer = s_.col(u) * s_.col(u).transpose();
-      a += 2 * Eigen::kroneckerProduct(outer, model.first).eval();
-      b += Eigen::kroneckerProduct(s_.col(u), 2 * model.first * model.second).eval();
+      a += 2 * Eigen::kroneckerProduct(outer, model.h).eval();
+      b += Eigen::kroneckerProduct(s_.col(u), model.b).eval();
     }
     const auto count = static_cast<double>(ended_.size());
-    const Eigen::MatrixXd shifted =
+    const Eigen::MatrixXd system =
         a / count - settings_.lambda * Eigen::MatrixXd::Identity(a.rows(), a.cols());
-    const Eigen::VectorXd vec = shifted.fullPivLu().solve(b / count);
+    const Eigen::VectorXd vec = system.fullPivLu().solve(b / count);
     l_ = vec.reshaped(kParameters, grown);
   }
 
   LpgFtwSettings settings_;
   std::vector<Eigen::VectorXd> anchors_;
-  std::map<int, std::pair<Eigen::MatrixXd, Eigen::VectorXd>> ended_;  // H, and the best α - ᾱ
+  std::map<int, Quadratic> ended_;
   int task_ = -1;
   bool only_epsilon_ = false, trains_epsilon_ = false;
   Eigen::MatrixXd held_;
   Eigen::VectorXd own_, epsilon_;
 };
 
+/// The loss that our base learner makes of a batch: of costs, which are -3 times the rewards.
+RoundLoss loss_of(const Batch& batch, const Eigen::MatrixXd& blocks,
+                  const Eigen::VectorXd& played) {
+  RoundLoss loss;
+  loss.status = RoundLossStatus::ok;
+  loss.trajectories = 1;
+  loss.mean_cost = 1;
+  loss.constant = 0;
+  loss.curvature = blocks;
+  loss.played = played;
+  loss.cost_unit = 3;
+  loss.cost_gradient = -3 * batch.gradient;
+  const Eigen::VectorXd natural = batch.fisher.llt().solve(batch.gradient);
+  const double q = batch.gradient.dot(natural);
+  loss.natural_norm_squared = 9 * q;
+  loss.shrinkage = batch.shortened;
+  loss.radius = loss.trust_region = 0.5 * batch.delta;
+  loss.target = played + batch.shortened * std::sqrt(batch.delta / q) * natural;
+  return loss;
+}
+
 TEST(LpgFtw, IsThePublishedUpdateInDenseMatrices) {
-  for (int first_tasks = 1; first_tasks <= 2; ++first_tasks) {
-    Draws draws(20 + first_tasks);
+  for (int variant = 0; variant < 4; ++variant) {
+    Draws draws(21 + variant);
     LpgFtwSettings settings;
     settings.k = 3;
-    settings.first_tasks = first_tasks;
+    settings.first_tasks = 1 + variant % 2;
     settings.lambda = 1e-3;
-    settings.smallest_eigenvalue = 0;
+    settings.smallest_eigenvalue = variant < 2 ? 0 : 0.7;  // which shifts nearly every F
     LpgFtw learner(kFeatures, kActions, settings);
     std::vector<Eigen::VectorXd> anchors;
     for (int t = 0; t < 6; ++t) {
@@ -242,16 +302,20 @@ TEST(LpgFtw, IsThePublishedUpdateInDenseMatrices) {
     for (const int t : {2, 2, 2, 0, 0, 1, 2, 3, 3, 0, 4, 4, 2, 1, 5, 5, 3}) {
       const std::string id = std::to_string(t);
       ASSERT_LT((learner.policy(id).parameters() - published.policy(t)).norm(), 1e-8);
-      RoundLoss loss = synthetic_loss(draws, kFeatures, draws.normals(kParameters, 1));
+      Eigen::MatrixXd blocks =
+          synthetic_loss(draws, kFeatures, Eigen::VectorXd::Zero(kParameters)).curvature;
       if (t == 3) {  // noises of their own
-        const Eigen::MatrixXd common = loss.curvature;
-        loss.curvature.resize(kParameters, kFeatures);
+        const Eigen::MatrixXd common = blocks;
+        blocks.resize(kParameters, kFeatures);
         for (int a = 0; a < kActions; ++a) {
-          loss.curvature.middleRows(a * kFeatures, kFeatures) = (1 + 2.0 * a) * common;
+          blocks.middleRows(a * kFeatures, kFeatures) = (1 + 2.0 * a) * common;
         }
       }
+      const Batch batch{draws.normals(kParameters, 1), dense(blocks), draws.uniform(0.1, 2),
+                        t == 2 ? 0.4 : 1.0};
+      const RoundLoss loss = loss_of(batch, blocks, learner.policy(id).parameters());
       EXPECT_EQ(learner.observe(id, loss).status, RoundStatus::ok);
-      published.observe(t, loss);
+      published.observe(t, batch);
       ASSERT_EQ(learner.basis().cols(), published.l_.cols());
       ASSERT_LT((learner.basis() - published.l_).norm(), 1e-8 * (1 + published.l_.norm()));
       ASSERT_LT((learner.coefficients() - published.s_).norm(), 1e-8 * (1 + published.s_.norm()));
@@ -264,8 +328,8 @@ TEST(LpgFtw, IsThePublishedUpdateInDenseMatrices) {
   }
 }
 
-/// F of a batch of the mass, and -2H from it by the formula.
-TEST(LpgFtw, CurvatureMakesTheGradientsStepHaveTheKlAskedFor) {
+/// F of a batch of the mass, and H and the optimum from it by the formulas.
+TEST(LpgFtw, TheQuadraticOfABatchIsThePublishedOne) {
   const Task task = mass_spring_family().draw(3, 0);
   const GaussianPolicy policy(Eigen::MatrixXd::Zero(1, 2), 0.5);
   Trajectories batch;
@@ -276,16 +340,24 @@ TEST(LpgFtw, CurvatureMakesTheGradientsStepHaveTheKlAskedFor) {
     base.step.shrinkage = shrinkage;
     const RoundLoss loss = make_round_loss(batch, policy, 0, base, workspace);
     const Eigen::MatrixXd& fisher = loss.curvature;
-    const Eigen::VectorXd g = loss.cost_gradient / loss.cost_unit;
+    const Eigen::VectorXd g = -loss.cost_gradient / loss.cost_unit;  // of rewards
     const double delta = 2 * base.step.trust_region;
-    const Eigen::MatrixXd h = -0.5 * fisher * std::sqrt(2 * g.dot(fisher.llt().solve(g)) / delta);
-    const Eigen::MatrixXd found = lpg_ftw_curvature(loss, loss.played, 0);
-    EXPECT_LT((found + 2 * h).norm(), 1e-9 * h.norm());
+    const double q = g.dot(fisher.llt().solve(g));
+    const Eigen::MatrixXd h = -0.5 * fisher * std::sqrt(2 * q / delta);
+    const Expansion found = lpg_ftw_quadratic(loss, loss.played, 0);
+    EXPECT_LT((found.curvature + 2 * h).norm(), 1e-9 * h.norm());
+    // The gradient of g'Δ + Δ'HΔ vanishes there, at half of the KL of the step that was asked for.
+    const Eigen::VectorXd way = found.target - loss.played;
+    EXPECT_LT((g + 2 * h * way).norm(), 1e-9 * g.norm());
+    EXPECT_NEAR(way.dot(fisher * way), delta / 2, 1e-9 * delta);
+    const Eigen::VectorXd step = (loss.target - loss.played) / loss.shrinkage;
+    EXPECT_LT((std::sqrt(2.0) * way - step).norm(), 1e-9 * step.norm());
     // The same from a loss in units of cost.
     base.loss_scale = LossScale::cost;
     const RoundLoss in_costs = make_round_loss(batch, policy, 0, base, workspace);
-    EXPECT_LT((lpg_ftw_curvature(in_costs, in_costs.played, 0) - found).norm(),
-              1e-9 * found.norm());
+    const Expansion same = lpg_ftw_quadratic(in_costs, in_costs.played, 0);
+    EXPECT_LT((same.curvature - found.curvature).norm(), 1e-9 * found.curvature.norm());
+    EXPECT_LT((same.target - found.target).norm(), 1e-9 * way.norm());
     base.loss_scale = LossScale::metric;
   }
 }
@@ -296,12 +368,20 @@ TEST(LpgFtw, CurvatureIsShiftedUntilItIsDefinite) {
   loss.curvature.setZero(kParameters, kFeatures);
   loss.curvature(0, 0) = 4.0;  // singular
   loss.curvature.bottomRows(kFeatures) = Eigen::MatrixXd::Identity(kFeatures, kFeatures);
-  const Eigen::MatrixXd shifted = lpg_ftw_curvature(loss, loss.target, 1e-3);
+  const Eigen::VectorXd played = draws.normals(kParameters, 1);
+  const Expansion quadratic = lpg_ftw_quadratic(loss, played, 1e-3);
+  const Eigen::MatrixXd& shifted = quadratic.curvature;
   Eigen::VectorXd expected(kFeatures);
   expected << 4.001, 0.001, 0.001, 0.001;
   const Eigen::MatrixXd first = expected.asDiagonal();
   EXPECT_LT((shifted.topRows(kFeatures) - first).norm(), 1e-12);
   EXPECT_EQ(shifted.bottomRows(kFeatures), Eigen::MatrixXd::Identity(kFeatures, kFeatures));
+  // Its gradient is the loss's own: it is lowest where it was played in directions that were not
+  // seen.
+  Eigen::VectorXd pull(kParameters);
+  apply_curvature(loss.curvature, loss.target - played, pull);
+  EXPECT_LT((dense(shifted) * (quadratic.target - played) - pull).norm(), 1e-9 * pull.norm());
+  EXPECT_NEAR(quadratic.target(1), played(1), 1e-12);
 }
 
 TEST(LpgFtw, ATrustRegionIsAsWideInTheCoefficientsAndANewtonStepIsProjected) {
