@@ -28,6 +28,8 @@ constexpr double kMostUnexplained = 0.25;
 constexpr double kAllExplained = 1e-8;
 /// No eigenvalue of H is less than this share of their mean.
 constexpr double kLeastCurvature = 0.05;
+/// How many times H may grow with twice as many steps to go. Where nothing decays it doubles.
+constexpr double kMostRunaway = 3;
 constexpr std::size_t kStepsOfTile = 128;
 
 /// x ← S⁻¹ c for a symmetric S, in units in which its diagonal is 1.
@@ -236,14 +238,22 @@ bool ModelCritic::find_curvature(int steps) {
   Eigen::MatrixXd with_policy(signals_, features_);
   with_policy << Eigen::MatrixXd::Identity(features_, features_), gains_;
   Eigen::MatrixXd value = with_policy.transpose() * cost_hessian_ * with_policy;
+  const auto curvature = [&] {
+    return (cost_hessian_.bottomRightCorner(actions_, actions_) + b.transpose() * value * b).eval();
+  };
+  double half = kInfinity;  // tr H with half as many steps to go
   for (int k = std::bit_width(static_cast<unsigned>(steps)); k > 1; --k) {
+    if (k == 2) half = curvature().trace();
     const Eigen::MatrixXd carried = value * power;
     value += power.transpose() * carried;
     const Eigen::MatrixXd squared = power * power;
     power = squared;
   }
-  curvature_ = cost_hessian_.bottomRightCorner(actions_, actions_) + b.transpose() * value * b;
+  curvature_ = curvature();
   if (!curvature_.allFinite()) return false;
+  // Without limits the loop would run away, and H with it: what limits keep alive the steps would
+  // take for a minimum.
+  if (curvature_.trace() > kMostRunaway * half) return false;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(curvature_);
   const double mean = eigen.eigenvalues().mean();
   if (eigen.info() != Eigen::Success || !(mean > 0)) return false;

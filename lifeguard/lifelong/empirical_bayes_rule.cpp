@@ -32,6 +32,8 @@ constexpr int kMostRetractions = 40;
 constexpr std::size_t kRecentRounds = 16;
 constexpr std::size_t kFewestRounds = 5;
 constexpr int kMostAttempts = 10;
+/// How many times what others cost a task may cost by nature.
+constexpr double kDearestTask = 5;
 /// A stay of so many rounds in a row is long.
 constexpr long kLongStay = 5;
 /// Where machines have controllers of their own, how much less far than others went on average, in
@@ -328,8 +330,11 @@ bool EmpiricalBayesRule::stuck(int task, const RoundLoss& loss) const {
     std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
     return *middle;
   };
-  // The less a task has gained beside the others, the less its own cost has to do with it.
-  return retreat_.stuck(task, loss, std::max(median(costs), median(gains) * belief.first_cost));
+  // The less a task has gained beside the others, the less its own cost has to do with it; but
+  // first costs of tasks that came when others knew the way say little of what can be gained.
+  const double typical = median(costs);
+  const double own = std::min(median(gains) * belief.first_cost, kDearestTask * typical);
+  return retreat_.stuck(task, loss, std::max(typical, own));
 }
 
 const Eigen::VectorXd& EmpiricalBayesRule::another_place(int task) {

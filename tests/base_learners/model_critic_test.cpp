@@ -276,6 +276,24 @@ TEST(ModelCritic, RefusesWhatDoesNotDetermineIt) {
   EXPECT_FALSE(critic.fit(strange, policy, {}));
 }
 
+// A pole that is kept from falling by actions that jump from one limit to the other: without limits
+// the loop would run away, and in its steps nothing of the gains is felt.
+TEST(ModelCritic, RefusesLoopsThatOnlyLimitsKeepAlive) {
+  const Task task = make_task("cart-pole", CartPole{});
+  const ActionRange range{task.settings.action_low, task.settings.action_high};
+  const auto determined = [&](const Eigen::MatrixXd& gains) {
+    const GaussianPolicy policy(gains, 0.3 * task.settings.sigma.of(0));
+    RolloutSettings rollouts;
+    rollouts.trajectories = 50;
+    const Trajectories batch = rollout(task, policy, rollouts);
+    EXPECT_EQ(batch.failed(), 0);
+    ModelCritic critic;
+    return critic.fit(batch, policy, range);
+  };
+  EXPECT_TRUE(determined(lqr_gains(task)));
+  EXPECT_FALSE(determined(10 * lqr_gains(task)));
+}
+
 TEST(CriticStep, IsChosenByItsNoise) {
   const Task task = make_task("cart-pole", CartPole{});
   const ActionRange range{task.settings.action_low, task.settings.action_high};

@@ -529,6 +529,43 @@ TEST(EmpiricalBayes, ADampedStepDoesNotRunWhereTheRoundSawNothing) {
   EXPECT_LT(10 * steps[1].norm(), steps[0].norm());
 }
 
+// One task began when nothing was known, the others when one of them had shown the way: their first
+// costs are as low as their last, which says nothing of how much there is to gain.
+TEST(EmpiricalBayes, ATaskThatIsStuckGoesWhereAnotherIs) {
+  for (const double cost : {0.4, 0.012}) {  // a hundred times what the others cost, or three times
+    Draws draws(23);
+    const NoisyTask task{3 * draws.normals(kParameters, 1), random_metric(draws, kFeatures), 0.1};
+    Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+    for (int t = 0; t < 8; ++t) {
+      learner.add_task(name_of(t), Eigen::VectorXd::Zero(kParameters), 0.5);
+    }
+    const auto policy = [&](int t) { return learner.policy(name_of(t)).parameters(); };
+    const auto visit = [&](int t, double mean_cost) {
+      RoundLoss loss = task.look(policy(t), draws);
+      if (t == 0) {  // all its actions are at their limits
+        loss.cost_gradient *= 1e-6;
+        loss.natural_norm_squared *= 1e-12;
+        loss.target = loss.played;
+        loss.newton_radius = loss.radius = 1e-12;
+      }
+      loss.mean_cost = mean_cost;
+      loss.cost_error = 0.001 * mean_cost;
+      learner.observe(name_of(t), loss);
+    };
+    visit(0, cost);
+    for (int t = 1; t < 8; ++t) visit(t, 0.004);
+    const Eigen::VectorXd before = policy(0);
+    visit(0, cost);
+    const double way = (policy(7) - before).norm();
+    ASSERT_GT(way, 0);
+    if (cost > 0.1) {
+      EXPECT_LT((policy(0) - policy(7)).norm(), 0.01 * way);
+    } else {
+      EXPECT_LT((policy(0) - before).norm(), 0.5 * way);
+    }
+  }
+}
+
 TEST(EmpiricalBayes, EqualSafeSetsAreStoredOnce) {
   const Fleet fleet(5, 1.0);
   for (int t = 1; t < 5; ++t) {
