@@ -10,6 +10,7 @@
 #include "lifeguard/report/axis_range.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
@@ -41,6 +42,7 @@ std::array<std::size_t, 2> first_limited(const Eigen::VectorXd& limits) {
 void add_trajectories(const RunDetails& details, std::size_t task, Chart& chart) {
   const RunView& run = *details.run;
   const Task& machine = run.tasks[task];
+  if (!can_simulate(machine.system)) return;
   RolloutSettings settings;
   settings.trajectories = kTrajectories;
   settings.steps = run.header.experiment.steps;
