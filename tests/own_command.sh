@@ -88,6 +88,10 @@ done
 contains out '"system":"pendulum","drawing":"","signals":[{"name":"angle from upright","unit":"rad"},'
 "$plain" report played.run --json >out
 contains out '"name":"body angle","unit":"rad"'
+contains out '"title":"Guaranteed region of '
+if grep -q 'trajectories of the last policy' out; then exit 1; fi
+"$own" report played.run --json >out
+contains out '6 trajectories of the last policy'
 "$own" policy a.run --task 1 >own.json
 "$plain" policy a.run --task 1 --json --header plain.hpp | cmp - own.json
 cmp policy.hpp plain.hpp

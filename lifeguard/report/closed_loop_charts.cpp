@@ -159,9 +159,11 @@ std::optional<Chart> guaranteed_region_chart(const RunDetails& details, std::siz
   chart.title = fmt::format("Guaranteed region of {}", details.tasks[task]);
   chart.note = fmt::format(
       "From the region the machine never leaves it under a safe policy, whatever the noise within "
-      "its limits: the shadow in two states of the ellipsoid xᵀPx ≤ 1. {} trajectories of the "
-      "last policy, with noise, relative to the goal.{}",
-      kTrajectories,
+      "its limits: the shadow in two states of the ellipsoid xᵀPx ≤ 1.{}{}",
+      can_simulate(details.run->tasks[task].system)
+          ? fmt::format(" {} trajectories of the last policy, with noise, relative to the goal.",
+                        kTrajectories)
+          : "",
       loop->plant.statement == PlantStatement::linear
           ? " Proven for linear models of the machine; that the machine is one of them is not."
           : "");
