@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct CheckArguments {
   bool json = false;
 };
 
+std::string_view verdict_of(const RunCheck& result) {
+  if (!result.findings.empty()) return "DOES NOT HOLD";
+  return result.not_checked.empty() ? "all holds" : "all that can be checked here holds";
+}
+
 void check(const CheckArguments& arguments) {
   bool all_hold = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -60,12 +66,13 @@ void check(const CheckArguments& arguments) {
       entry["checksums_checked"] = result.checksums_checked;
       entry["certificate_checked"] = result.certificate_checked;
       entry["replayed"] = result.replayed;
+      entry["not_checked"] = result.not_checked;
       entry["holds"] = result.findings.empty();
       entry["findings"] = result.findings;
       json.push_back(std::move(entry));
       continue;
     }
-    put("{}: {}\n", path, result.findings.empty() ? "all holds" : "DOES NOT HOLD");
+    put("{}: {}\n", path, verdict_of(result));
     put("  {} policies played in {} rounds, each against its constraints in exact arithmetic\n",
         result.policies, result.rounds);
     if (result.evaluations > 0) {
@@ -93,6 +100,7 @@ void check(const CheckArguments& arguments) {
       put("  not played again: its trajectories came from outside\n");
     }
     if (result.replayed) put("  every number of every round, by playing it again\n");
+    if (!result.not_checked.empty()) put("  not checked: {}\n", result.not_checked);
     for (const std::string& finding : result.findings) put("  ! {}\n", finding);
   }
   if (arguments.json) print_json(json);

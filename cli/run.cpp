@@ -22,6 +22,7 @@
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/lifelong/method.hpp"
 #include "lifeguard/runs/run.hpp"
+#include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
 
@@ -147,15 +148,18 @@ void run(const RunArguments& arguments) {
 
 void resume(const RunArguments& arguments) {
   const std::filesystem::path path = arguments.out;
-  const auto [config, finished] = [&] {
+  ExperimentConfig config;
+  {
     const RunReader reader(path);
     // Throws if it is not the configuration that was written; older files do not say.
     if (reader.header().schema_version >= 4) reader.description();
-    return std::pair(reader.header().config(), reader.header().finished);
-  }();
-  if (finished) {
-    say("lifeguard: {} is finished, all of its {} rounds are played", path.string(), config.rounds);
-    return print_summary(path.string(), config.rounds, summarise(RunView(path)), arguments.json);
+    if (reader.header().finished) {
+      const int rounds = reader.header().experiment.rounds;
+      say("lifeguard: {} is finished, all of its {} rounds are played", path.string(), rounds);
+      return print_summary(path.string(), rounds, summarise(RunView(path)), arguments.json);
+    }
+    require_registered(reader, "gone on with");
+    config = reader.header().config();
   }
   require_memory_for(config);
   play_and_report(path, config.rounds, arguments,

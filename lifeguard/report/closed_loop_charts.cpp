@@ -10,6 +10,7 @@
 #include "lifeguard/report/axis_range.hpp"
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/safety/sets/closed_loop.hpp"
+#include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
 namespace lifeguard {
@@ -41,6 +42,7 @@ std::array<std::size_t, 2> first_limited(const Eigen::VectorXd& limits) {
 void add_trajectories(const RunDetails& details, std::size_t task, Chart& chart) {
   const RunView& run = *details.run;
   const Task& machine = run.tasks[task];
+  if (!can_simulate(machine.system)) return;
   RolloutSettings settings;
   settings.trajectories = kTrajectories;
   settings.steps = run.header.experiment.steps;
@@ -157,9 +159,11 @@ std::optional<Chart> guaranteed_region_chart(const RunDetails& details, std::siz
   chart.title = fmt::format("Guaranteed region of {}", details.tasks[task]);
   chart.note = fmt::format(
       "From the region the machine never leaves it under a safe policy, whatever the noise within "
-      "its limits: the shadow in two states of the ellipsoid xᵀPx ≤ 1. {} trajectories of the "
-      "last policy, with noise, relative to the goal.{}",
-      kTrajectories,
+      "its limits: the shadow in two states of the ellipsoid xᵀPx ≤ 1.{}{}",
+      can_simulate(details.run->tasks[task].system)
+          ? fmt::format(" {} trajectories of the last policy, with noise, relative to the goal.",
+                        kTrajectories)
+          : "",
       loop->plant.statement == PlantStatement::linear
           ? " Proven for linear models of the machine; that the machine is one of them is not."
           : "");

@@ -21,6 +21,7 @@
 #include "lifeguard/runs/safe_set_table.hpp"
 #include "lifeguard/runs/toml.hpp"
 #include "lifeguard/runs/toml_place.hpp"
+#include "lifeguard/systems/absent_system.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
 
@@ -273,7 +274,8 @@ SafeSetContext context_of(const ExperimentConfig& config, const Task& task,
 
 /// A closed loop takes a second to be found: mistakes in what asks for it are found without.
 void look_at_safe_set(const ExperimentConfig& config, const Task& task, const std::string& text) {
-  if (text.empty()) return;
+  // Of one that is not known here the run file has the set.
+  if (text.empty() || is_absent(task.system)) return;
   const toml::table table = parse_toml(text, "safe_set");
   SafeSetContext context = context_of(config, task, table);
   context.only_read = true;
@@ -290,7 +292,7 @@ void look_at_machine(const ExperimentConfig& config, const Machine& machine) {
             fmt::format("must be {} x {}: a row for each action, a column for each input",
                         task.actions(), inputs));
   }
-  if (machine.first_lqr_share) {
+  if (machine.first_lqr_share && !is_absent(task.system)) {
     require(find_lqr_policy_gains(task, config.features).has_value(), "first_lqr_share",
             *machine.first_lqr_share, "needs a machine with an LQR controller");
   }
@@ -298,7 +300,8 @@ void look_at_machine(const ExperimentConfig& config, const Machine& machine) {
 }
 
 /// The machines are the tasks, and what speaks of a family speaks of the first one's.
-void take_machines(const toml::table& root, std::string_view source, ExperimentConfig& config) {
+void take_machines(const toml::table& root, std::string_view source, ExperimentConfig& config,
+                   const std::vector<Task>& absent) {
   if (const toml::node* family = root.get("family")) {
     throw InvalidInput(located(*family, "family"), "(a table)",
                        "must not be given beside [fleet] or [[machine]]");
@@ -307,7 +310,7 @@ void take_machines(const toml::table& root, std::string_view source, ExperimentC
     throw InvalidInput(located(*tasks.node(), "experiment.tasks"), text_of(*tasks.node()),
                        "must not be given: it is the number of machines");
   }
-  config.machines = machines_from_table(root, source);
+  config.machines = machines_from_table(root, source, absent);
   config.tasks = static_cast<int>(config.machines.size());
   const Task& first = config.machines.front().task;
   config.family = {config.name, first.system, {}, first.settings};
@@ -324,7 +327,8 @@ void take_machines(const toml::table& root, std::string_view source, ExperimentC
 
 ExperimentConfig parse_config(std::string_view text, std::string_view source,
                               const std::vector<std::string>& overrides,
-                              const std::vector<std::string>& defaults) {
+                              const std::vector<std::string>& defaults,
+                              const std::vector<Task>& absent) {
   toml::table root = parse_toml(text, source);
   for (const std::string& set : defaults) {
     toml::table with_default = override_table(set);
@@ -343,12 +347,12 @@ ExperimentConfig parse_config(std::string_view text, std::string_view source,
   reader.refuse_unknown();
 
   if (root.contains("machine") || root.contains("fleet")) {
-    take_machines(root, source, config);
+    take_machines(root, source, config, absent);
   } else {
     const toml::node* family = root.get("family");
     require(family != nullptr && family->is_table(), std::string(source), "(no [family] table)",
             "must have a [family] table, or [[machine]] tables");
-    config.family = family_from_table(*family->as_table(), source);
+    config.family = family_from_table(*family->as_table(), source, absent);
   }
   const Task first = config.machines.empty()
                          ? config.family.draw(static_cast<std::uint64_t>(config.seed), 0)

@@ -319,7 +319,7 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
   const std::string method = base_method(config);
   LearnerSettings& settings = std::get<LearnerSettings>(methods);
   if (method == LearnerSettings::kMethod && settings.cross_validate_k) {
-    settings.k = cross_validated_k(config, drawn, settings);
+    settings.k = drawn.k > 0 ? drawn.k : cross_validated_k(config, drawn, settings);
   }
   const Task& first = drawn.tasks.front();
   std::unique_ptr<PolicyLearner> learner =

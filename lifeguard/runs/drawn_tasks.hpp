@@ -38,6 +38,8 @@ struct DrawnTasks {
   std::vector<SafeSet> safe_sets;  // one for each task; without rows if there are no constraints
   Eigen::VectorXd start;           // the first policy of every task, as the configuration says
   std::vector<FirstPolicy> first;  // of the safe learner, one for each task
+  /// The columns of L, where they were chosen before; else the configuration says how.
+  int k = 0;
 
   int parameters() const { return static_cast<int>(start.size()); }
   /// Bounds on |x - goal| of a task: of its closed loop, else what its failure bounds leave.

@@ -115,9 +115,13 @@ void visit_keys(SettingVisitor& visitor, ExperimentConfig& config);
 /// taken as text. Throws InvalidInput naming file, line, key, value and rule; unknown keys are
 /// errors. The safe set of the first drawn task is built once, so that mistakes in it are found.
 /// `defaults`, written likewise, are what keys mean that neither the text nor an override sets.
+/// `absent` are tasks of systems that are not registered here, as a run file describes them: they
+/// stand for the systems of their names, and the first one for a family that is not known; what
+/// would have to play them is not looked at.
 ExperimentConfig parse_config(std::string_view toml, std::string_view source,
                               const std::vector<std::string>& overrides = {},
-                              const std::vector<std::string>& defaults = {});
+                              const std::vector<std::string>& defaults = {},
+                              const std::vector<Task>& absent = {});
 ExperimentConfig load_config(const std::filesystem::path& path,
                              const std::vector<std::string>& overrides = {});
 

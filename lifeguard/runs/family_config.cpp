@@ -128,6 +128,17 @@ void require_valid_settings(const Family& family, const toml::table& table,
   }
 }
 
+/// The family that is meant, or what stands for one that is not known here.
+Family base_family(const toml::node& base, const TomlPlace& where,
+                   const std::vector<Task>& absent) {
+  const std::vector<std::string> known = family_names();
+  const auto name = base.value<std::string>();
+  if (name && !absent.empty() && std::find(known.begin(), known.end(), *name) == known.end()) {
+    return {*name, absent.front().system, {}, absent.front().settings};
+  }
+  return family_by_name(read_choice(base, where, known));
+}
+
 }  // namespace
 
 void read_task_settings(const toml::table& table, const TomlPlace& where, const System& system,
@@ -163,12 +174,12 @@ void read_parameter_values(const toml::table& table, const TomlPlace& where, Sys
   system = family.nominal;
 }
 
-Family family_from_table(const toml::table& table, std::string_view source) {
+Family family_from_table(const toml::table& table, std::string_view source,
+                         const std::vector<Task>& absent) {
   const TomlPlace where(source, "family");
   require(table.contains("base"), where.child("base").at(table), "(missing)",
           fmt::format("must be one of \"{}\"", fmt::join(family_names(), "\", \"")));
-  Family family =
-      family_by_name(read_choice(*table.get("base"), where.child("base"), family_names()));
+  Family family = base_family(*table.get("base"), where.child("base"), absent);
   for (const auto& [key, value] : table) {
     const TomlPlace inner = where.child(key.str());
     if (key == "base") continue;

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <string_view>
+#include <vector>
 
 #include "lifeguard/runs/family_config.hpp"
 #include "lifeguard/runs/toml_place.hpp"
@@ -10,8 +11,10 @@
 /// Internal, not installed: for readers of larger configurations.
 namespace lifeguard {
 
-/// As parse_family, for the [family] table of a configuration that is read from `source`.
-Family family_from_table(const toml::table& table, std::string_view source);
+/// As parse_family, for the [family] table of a configuration that is read from `source`. `absent`
+/// as in parse_config().
+Family family_from_table(const toml::table& table, std::string_view source,
+                         const std::vector<Task>& absent = {});
 
 /// The [settings] of a family or a machine: what the table says replaces what is there.
 void read_task_settings(const toml::table& table, const TomlPlace& where, const System& system,

@@ -50,6 +50,7 @@ struct PlacedTable {
 struct Source {
   const PlacedTable& fleet;
   const PlacedTable& machine;
+  const std::vector<Task>& absent;  // as in parse_config()
 
   /// Calls read(node, place) with what the machine says, else with what the fleet says.
   template <class Read>
@@ -136,6 +137,14 @@ DescribedSystem read_model(const toml::table& table, const TomlPlace& where, boo
 System read_system(const Source& source) {
   System system;
   const bool found = source.either("system", [&](const toml::node& node, const TomlPlace& place) {
+    const auto stands_for_it = [&](const Task& task) {
+      return node.value<std::string>() == system_name(task.system);
+    };
+    const auto absent = std::find_if(source.absent.begin(), source.absent.end(), stands_for_it);
+    if (absent != source.absent.end()) {
+      system = absent->system;
+      return;
+    }
     const std::string name = read_choice(node, place, fleet_systems());
     const bool described = name == "linear" || name == "external";
     const bool has_model =
@@ -264,7 +273,8 @@ Machine read_machine(const toml::table& root, std::string_view file, const Sourc
 
 }  // namespace
 
-std::vector<Machine> machines_from_table(const toml::table& root, std::string_view source) {
+std::vector<Machine> machines_from_table(const toml::table& root, std::string_view source,
+                                         const std::vector<Task>& absent) {
   PlacedTable fleet{nullptr, TomlPlace(source, "fleet")};
   if (const toml::node* node = root.get("fleet")) {
     fleet.table = &read_table(*node, fleet.place);
@@ -282,7 +292,7 @@ std::vector<Machine> machines_from_table(const toml::table& root, std::string_vi
   for (const toml::node& node : *list->as_array()) {
     const PlacedTable own{node.as_table(),
                           TomlPlace(source, fmt::format("machine[{}]", machines.size()))};
-    Machine machine = read_machine(root, source, {fleet, own});
+    Machine machine = read_machine(root, source, {fleet, own, absent});
     const std::string& name = machine.task.name;
     require(names.insert(name).second, own.place.child("name").at(node), name,
             "must not appear twice");

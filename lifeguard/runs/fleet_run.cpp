@@ -20,6 +20,7 @@
 #include "lifeguard/runs/run_table.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
+#include "lifeguard/systems/absent_system.hpp"
 #include "lifeguard/systems/signal_text.hpp"
 #include "lifeguard/systems/task_settings.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -205,7 +206,10 @@ RunDescription described_again(const ExperimentConfig& config, const RunDescript
   RunDescription expected = stored;
   describe_fleet(fleet, expected);
   const std::vector<Machine> machines = machines_of(fleet);
-  const Eigen::VectorXd start = start_policy(fleet, machines.front().task);
+  const auto absent = [](const Machine& machine) { return is_absent(machine.task.system); };
+  const Eigen::VectorXd start = std::any_of(machines.begin(), machines.end(), absent)
+                                    ? stored.tasks.front().first_policy
+                                    : start_policy(fleet, machines.front().task);
   std::vector<bool> described(stored.tasks.size(), false);
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const Machine& machine = machines[i];
@@ -216,6 +220,7 @@ RunDescription described_again(const ExperimentConfig& config, const RunDescript
             "is in the configuration and not among the stored ones");
     const auto t = static_cast<std::size_t>(task - expected.tasks.begin());
     described[t] = true;
+    if (absent(machine)) continue;  // nobody here can draw it again
     const DrawnTask drawn = draw_task(fleet, static_cast<int>(i), start, Machines::as_known);
     StoredTask again = stored_task(drawn.task);
     again.task = task->task;

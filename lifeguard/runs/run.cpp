@@ -489,6 +489,7 @@ RunStatus resume_run(const std::filesystem::path& path, const RunOptions& option
       throw DamagedRunFile(
           fmt::format("{} is damaged and cannot go on: {}", path.string(), findings.front()));
     }
+    require_registered(reader, "gone on with");
     try {
       config = header.config();
     } catch (const InvalidInput& error) {

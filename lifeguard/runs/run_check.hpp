@@ -21,6 +21,8 @@ struct RunCheck {
   bool checksums_checked = false;
   bool certificate_checked = false;
   bool replayed = false;
+  /// What was not looked at, and why: only a program that knows a run's system can play it.
+  std::string not_checked;
   /// Empty means: all that was checked holds, exactly. One line for each finding.
   std::vector<std::string> findings;
 };
@@ -53,6 +55,9 @@ struct CheckOptions {
 ///    quantities of the paper's lemmas against their bounds;
 ///  - the last certificate and the last policies, against the stored learner.
 /// A file that is not a run at all throws RunFileError; whatever is wrong with a run is a finding.
+/// Of a run whose system is not registered here all is checked that needs nobody to play it, and
+/// `not_checked` says what that leaves out. To play it again, and a file before schema 8, which
+/// does not say what its system is, throw UnknownSystem where nothing is found wrong.
 RunCheck check_run(const std::filesystem::path& path, const CheckOptions& options);
 RunCheck check_run(const std::filesystem::path& path, bool replay = false);
 

@@ -17,8 +17,8 @@ void RowHash::add(const Cell& cell) {
   }
 }
 
-std::string header_checksum(const RunDescription& description) {
-  RowHash hash("header");
+std::string header_checksum(const RunDescription& description, int schema) {
+  RowHash hash("header", schema);
   for (const StoredText& text : description.texts) {
     if (text.key == kHeaderChecksum || text.key == kFinished || text.key == kCertificate ||
         text.key == kFirstHeader) {

@@ -64,7 +64,8 @@ inline constexpr std::string_view kCertificate = "certificate";
 inline constexpr std::string_view kObserved = "observed";
 inline constexpr std::string_view kFirstHeader = "first_header_checksum";
 
-std::string header_checksum(const RunDescription& description);
+/// In a file of that schema.
+std::string header_checksum(const RunDescription& description, int schema = kSchemaVersion);
 
 /// The checksum of a policy that was handed out, `last` being that of the one before.
 std::string issue_checksum(std::string_view last, const StoredIssue& issue);

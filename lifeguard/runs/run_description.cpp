@@ -1,6 +1,7 @@
 #include "lifeguard/runs/run_description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include "lifeguard/runs/shallow_json.hpp"
 #include "lifeguard/safety/prove/fingerprint.hpp"
 #include "lifeguard/safety/sets/saved_safe_set.hpp"
+#include "lifeguard/systems/absent_system.hpp"
 #include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/task.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -45,6 +47,24 @@ std::string stored_system(const System& system) {
   return json.dump();
 }
 
+/// What a user's own system says of itself; empty for any other, which every program knows.
+std::string stored_description(const System& system) {
+  const SystemDescription about = describe(system);
+  if (!about.custom || described(system) != nullptr) return "";
+  nlohmann::ordered_json json;
+  json["meaning"] = about.meaning;
+  json["states"] = signals_of(about.states);
+  json["actions"] = signals_of(about.actions);
+  json["features"] = signals_of(about.features);
+  json["parameters"] = nlohmann::ordered_json::array();
+  for (const ParameterDescription& p : about.parameters) {
+    json["parameters"].push_back({p.name, p.unit, p.meaning});
+  }
+  json["drawing"] = about.drawing;
+  json["positions"] = about.positions;
+  return json.dump();
+}
+
 std::vector<Signal> signals_from(const nlohmann::json& json) {
   std::vector<Signal> signals;
   for (const nlohmann::json& entry : json) {
@@ -53,8 +73,44 @@ std::vector<Signal> signals_from(const nlohmann::json& json) {
   return signals;
 }
 
-System system_from(const std::string& stored, const TaskSettings& settings) {
-  if (!stored.starts_with('{')) return system_by_name(stored);
+/// A system that is not registered here, from what it said of itself.
+System absent_system_from(const StoredTask& task) {
+  try {
+    const nlohmann::json json = shallow_json(task.description);
+    SystemDescription about;
+    about.name = task.system;
+    about.meaning = json.at("meaning").get<std::string>();
+    about.states = signals_from(json.at("states"));
+    about.actions = signals_from(json.at("actions"));
+    about.features = signals_from(json.at("features"));
+    for (const nlohmann::json& entry : json.at("parameters")) {
+      about.parameters.push_back({.name = entry.at(0).get<std::string>(),
+                                  .unit = entry.at(1).get<std::string>(),
+                                  .meaning = entry.at(2).get<std::string>()});
+    }
+    about.drawing = json.at("drawing").get<std::string>();
+    for (const nlohmann::json& place : json.at("positions")) {
+      const auto states = static_cast<long>(about.states.size());
+      const long number = place.is_number_integer() ? place.get<long>() : -1;
+      require(number >= 0 && number < states, "positions", place.dump(),
+              "must be places in the state");
+      about.positions.push_back(static_cast<int>(number));
+    }
+    System system = make_absent_system(std::move(about), task.settings);
+    validate_system(system);
+    return system;
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput("description", task.description, complaint_of(error));
+  }
+}
+
+System system_from(const StoredTask& task) {
+  const std::string& stored = task.system;
+  const TaskSettings& settings = task.settings;
+  if (!stored.starts_with('{')) {
+    const bool absent = !task.description.empty() && !is_registered(stored);
+    return absent ? absent_system_from(task) : system_by_name(stored);
+  }
   try {
     const nlohmann::json json = shallow_json(stored);
     DescribedSystem description{signals_from(json.at("states")),
@@ -91,6 +147,7 @@ StoredTask stored_task(const Task& task) {
   }
   stored.parameters = json.dump();
   stored.system = stored_system(task.system);
+  stored.description = stored_description(task.system);
   for (const auto& [integrator, name] : kIntegrators) {
     if (integrator == task.settings.integrator) stored.integrator = name;
   }
@@ -194,7 +251,7 @@ RunDescription describe(const ExperimentConfig& config, const DrawnTasks& drawn,
 }
 
 Task task_of(const StoredTask& stored) {
-  Task task{stored.name, system_from(stored.system, stored.settings), stored.settings};
+  Task task{stored.name, system_from(stored), stored.settings};
   try {
     const nlohmann::json parameters = shallow_json(stored.parameters);
     const std::vector<std::string> names = parameter_names(task.system);
@@ -215,6 +272,39 @@ Task task_of(const StoredTask& stored) {
   require(known, "integrator", stored.integrator, "must be one that this lifeguard knows");
   task.validate();
   return task;
+}
+
+bool is_registered(std::string_view system) {
+  const std::vector<std::string> known = system_names();
+  return std::find(known.begin(), known.end(), system) != known.end();
+}
+
+void require_registered(const RunReader& reader, const std::string& system, std::string_view what) {
+  if (system.starts_with('{') || is_registered(system)) return;
+  throw UnknownSystem(fmt::format(
+      "{} is of the system \"{:.100}\", which this program does not know: it can be {} where that "
+      "system is registered; known here are {}",
+      reader.path().string(), system, what, fmt::join(system_names(), ", ")));
+}
+
+void require_registered(const RunReader& reader, std::string_view what) {
+  if (reader.header().schema_version < 4) return;
+  for (const StoredTask& task : reader.description().tasks) {
+    require_registered(reader, task.system, what);
+  }
+}
+
+bool same_signals(const StoredTask& a, const StoredTask& b) {
+  try {
+    const nlohmann::json x = shallow_json(a.description);
+    const nlohmann::json y = shallow_json(b.description);
+    for (const char* key : {"states", "actions", "features"}) {
+      if (x.at(key) != y.at(key)) return false;
+    }
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
 }
 
 SafeSet safe_set_of(const StoredSafeSet& stored, int parameters) {
@@ -240,7 +330,12 @@ DrawnTasks drawn_tasks_of(const ExperimentConfig& config, const RunDescription& 
   DrawnTasks drawn;
   for (const StoredTask& stored : description.tasks) drawn.tasks.push_back(task_of(stored));
   require(!drawn.tasks.empty(), "tasks", 0.0, "must be at least 1");
-  drawn.start = start_policy(config, drawn.tasks.front());
+  const auto absent = [](const Task& task) { return is_absent(task.system); };
+  // Without constraints every task begins with it, and with them it says nothing any more.
+  drawn.start = std::any_of(drawn.tasks.begin(), drawn.tasks.end(), absent)
+                    ? description.tasks.front().first_policy
+                    : start_policy(config, drawn.tasks.front());
+  drawn.k = description.experiment.k;
   std::vector<SafeSet> sets;
   for (const StoredSafeSet& stored : description.safe_sets) {
     sets.push_back(safe_set_of(stored, drawn.parameters()));

@@ -3,10 +3,12 @@
 #include <Eigen/Core>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lifeguard/runs/drawn_tasks.hpp"
 #include "lifeguard/runs/experiment.hpp"
+#include "lifeguard/runs/run_file.hpp"
 #include "lifeguard/runs/run_rows.hpp"
 #include "lifeguard/safety/sets/safe_set.hpp"
 #include "lifeguard/systems/task.hpp"
@@ -36,7 +38,17 @@ class SafeSetPlaces {
   std::map<std::string, long> known_;  // by a hash of everything
 };
 
-/// What was stored, as a value again. Throws InvalidInput if it is none.
+/// Whether a system of this name is registered in this program.
+bool is_registered(std::string_view system);
+/// Throws UnknownSystem for the name of one that is not: the file can be "played on" elsewhere.
+void require_registered(const RunReader& reader, const std::string& system, std::string_view what);
+/// The same for all tasks of a run, if it is of a schema that says their systems.
+void require_registered(const RunReader& reader, std::string_view what);
+/// Whether the systems of two tasks say that they have the same states, actions and features.
+bool same_signals(const StoredTask& a, const StoredTask& b);
+
+/// What was stored, as a value again. Throws InvalidInput if it is none. A system that is not
+/// registered here is an absent one (absent_system.hpp).
 Task task_of(const StoredTask& stored);
 SafeSet safe_set_of(const StoredSafeSet& stored, int parameters);
 

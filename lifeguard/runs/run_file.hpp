@@ -50,6 +50,12 @@ class RunFileFull : public RunFileError {
   using RunFileError::RunFileError;
 };
 
+/// The run is of a system that is not registered in this program, which what was asked for needs.
+class UnknownSystem : public RunFileError {
+ public:
+  using RunFileError::RunFileError;
+};
+
 /// A run file whose content is not what a run leaves behind. The message names the file, and where
 /// it can the table, the row and the column.
 class DamagedRunFile : public RunFileError {
@@ -73,7 +79,8 @@ struct RunHeader {
   std::vector<std::string> overrides;
 
   /// Reads the configuration again. Throws InvalidInput if this lifeguard does not understand it.
-  ExperimentConfig config() const;
+  /// `absent` as in parse_config().
+  ExperimentConfig config(const std::vector<Task>& absent = {}) const;
 };
 
 /// One run is one SQLite file. It is written in batches of rounds, each one transaction together

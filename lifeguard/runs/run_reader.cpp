@@ -69,11 +69,11 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& path
 
 }  // namespace
 
-ExperimentConfig RunHeader::config() const {
+ExperimentConfig RunHeader::config(const std::vector<Task>& absent) const {
   // What was not said meant something else once.
   std::vector<std::string> defaults;
   if (schema_version < 7) defaults = {"learner.update=linearised", "projection.p=0.01"};
-  return parse_config(config_text, config_source, overrides, defaults);
+  return parse_config(config_text, config_source, overrides, defaults, absent);
 }
 
 RunReader::RunReader(const std::filesystem::path& path, Checksums checksums)
@@ -239,7 +239,8 @@ RunDescription RunReader::read_description() const {
 
 RunDescription RunReader::description() const {
   RunDescription description = read_description();
-  if (mode_ == Checksums::verify && header_checksum(description) != header_checksum_) {
+  if (mode_ == Checksums::verify &&
+      header_checksum(description, header_.schema_version) != header_checksum_) {
     damaged(kHeaderChanged);
   }
   return description;
@@ -413,7 +414,7 @@ class RowsInOrder {
 std::vector<std::string> RunReader::checksum_findings() const {
   std::vector<std::string> findings;
   if (header_.schema_version < 4) return findings;
-  if (header_checksum(read_description()) != header_checksum_) {
+  if (header_checksum(read_description(), header_.schema_version) != header_checksum_) {
     findings.emplace_back(kHeaderChanged);
   }
   std::vector<StoredRound> of_rounds = rounds();

@@ -112,7 +112,8 @@ const Table<StoredTask>& table_of() {
   using S = TaskSettings;
   static const Table<T> table{
       "tasks",
-      {column("task", Fit::task, &T::task), column("name", Fit::one_line, &T::name),
+      {column("task", Fit::task, &T::task),
+       column("name", Fit::one_line, &T::name),
        column("parameters", Fit::any, &T::parameters),
        column("system", Fit::any, &T::system).added_in(4),
        column("integrator", Fit::any, &T::integrator).added_in(4),
@@ -129,7 +130,8 @@ const Table<StoredTask>& table_of() {
        column("sigma", Fit::any, &T::settings, &S::sigma).added_in(4),
        column("noise_limit", Fit::any, &T::settings, &S::noise_limit).added_in(4),
        column("safe_set", Fit::not_negative, &T::safe_set).added_in(4),
-       column("first_policy", Fit::each_parameter, &T::first_policy).added_in(4)}};
+       column("first_policy", Fit::each_parameter, &T::first_policy).added_in(4),
+       column("description", Fit::any, &T::description).added_in(8)}};
   return table;
 }
 

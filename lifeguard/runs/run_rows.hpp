@@ -15,7 +15,7 @@
 namespace lifeguard {
 
 /// The schema that this lifeguard writes. It reads all from 1 on.
-inline constexpr int kSchemaVersion = 7;
+inline constexpr int kSchemaVersion = 8;
 
 const char* to_string(RoundStatus status);
 const char* to_string(BasisPath path);
@@ -68,6 +68,9 @@ struct StoredTask {
   TaskSettings settings;
   long safe_set = 0;
   Eigen::VectorXd first_policy;
+  /// What a user's own system says of itself, as JSON, for readers that do not know it; empty for
+  /// the others.
+  std::string description;
 };
 
 /// Constraints; tasks with the same ones share a row.

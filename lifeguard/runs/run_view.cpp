@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_description.hpp"
 #include "lifeguard/runs/shallow_json.hpp"
+#include "lifeguard/systems/absent_system.hpp"
 #include "lifeguard/version.hpp"
 
 namespace lifeguard {
@@ -32,17 +34,6 @@ long next_round(const std::vector<Row>& rows) {
 
 [[noreturn]] void damaged_view(const RunReader& reader, const std::string& what) {
   throw DamagedRunFile(fmt::format("{} is damaged: {}", reader.path().string(), what));
-}
-
-/// A system of a user's own is known only where it is registered; the file is as it should be.
-void require_known_system(const RunReader& reader, const std::string& system) {
-  if (system.starts_with('{') || system.empty()) return;
-  const std::vector<std::string> known = system_names();
-  if (std::find(known.begin(), known.end(), system) != known.end()) return;
-  throw RunFileError(fmt::format(
-      "{} is of the system \"{:.100}\", which this program does not know: it can be read "
-      "where that system is registered; known here are {}",
-      reader.path().string(), system, fmt::join(known, ", ")));
 }
 
 bool same_run(const RunHeader& a, const RunHeader& b) {
@@ -85,6 +76,17 @@ const SafeSet& RunView::safe_set_after(long round, int task) const {
     }
   }
   return safe_set(task);
+}
+
+std::vector<Task> RunView::absent() const {
+  std::vector<Task> found;
+  std::set<std::string> names;
+  for (const Task& task : tasks) {
+    if (is_absent(task.system) && names.insert(system_name(task.system)).second) {
+      found.push_back(task);
+    }
+  }
+  return found;
 }
 
 int RunView::tasks_after(long round) const {
@@ -211,7 +213,10 @@ void RunView::take(const RunReader& reader, const RunDescription& description) {
       if (place >= safe_sets_.size()) damaged_view(reader, where + ": its safe set is missing");
       first_policies.col(static_cast<long>(tasks.size())) = stored.first_policy;
       places_.push_back(place);
-      require_known_system(reader, stored.system);
+      // From schema 8 on the file says what there is to know of it.
+      if (header.schema_version < 8 && !stored.system.empty()) {
+        require_registered(reader, stored.system, "read");
+      }
       const Task& task = tasks.emplace_back(task_of(stored));
       if (task.states() != description.experiment.states ||
           task.actions() != description.experiment.actions) {

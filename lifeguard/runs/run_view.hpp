@@ -60,6 +60,8 @@ struct RunView {
   const SafeSet& safe_set(int task) const {
     return safe_sets_[places_[static_cast<std::size_t>(task)]];
   }
+  /// Of each system that is not registered here, its first task: empty if all are known.
+  std::vector<Task> absent() const;
   /// Whether any task has constraints.
   bool constrained() const;
   /// The one that was in force after a round.

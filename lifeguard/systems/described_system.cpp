@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/systems/absent_system.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/custom_system.hpp"
 
@@ -218,6 +219,7 @@ void settle(Task& task) {
 }
 
 bool can_simulate(const System& system) {
+  if (is_absent(system)) return false;
   const DescribedSystem* description = described(system);
   return description == nullptr || description->model.has_value();
 }

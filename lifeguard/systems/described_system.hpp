@@ -41,7 +41,8 @@ const DescribedSystem* described(const System& system);
 /// Gives a described system the settings of its task. To be called when these have changed.
 void settle(Task& task);
 
-/// Whether there is anything to simulate: false for external machines.
+/// Whether there is anything to simulate: false for external machines, and for systems that are not
+/// registered here (absent_system.hpp).
 bool can_simulate(const System& system);
 
 }  // namespace lifeguard

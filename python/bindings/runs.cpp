@@ -201,6 +201,7 @@ nb::dict checked(const Path& path, bool replay) {
   given["checksums_checked"] = check.checksums_checked;
   given["certificate_checked"] = check.certificate_checked;
   given["replayed"] = check.replayed;
+  given["not_checked"] = check.not_checked;
   given["findings"] = check.findings;
   return given;
 }

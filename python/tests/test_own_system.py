@@ -112,11 +112,19 @@ def test_run_files_and_reports(tmp_path):
     assert run.tasks[0].system.parameters != run.tasks[1].system.parameters
     assert run.check(replay=True)["findings"] == []
     assert "pendulums" in run.report().html
-    # Where nobody has registered it, the file is not called damaged.
-    code = f"import lifeguard as lg; lg.open_run({str(tmp_path / 'pendulum.run')!r})"
+    # Where nobody has registered it, it is looked at and checked, and not played.
+    code = f"""
+import lifeguard as lg
+run = lg.open_run({str(tmp_path / 'pendulum.run')!r})
+assert run.tasks[0].system.name == "python pendulum"
+assert "pendulums" in run.report().html
+checked = run.check()
+assert checked["findings"] == [] and '"python pendulum"' in checked["not_checked"]
+run.check(replay=True)
+"""
     elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "RunFileError" in elsewhere.stderr and 'system "python pendulum"' in elsewhere.stderr
-    assert "damaged" not in elsewhere.stderr
+    assert "cannot be played again" in elsewhere.stderr
 
 
 def test_machines_of_a_fleet(tmp_path):

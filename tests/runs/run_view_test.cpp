@@ -245,6 +245,13 @@ TEST_F(OldRuns, OfEmpiricalBayesWithoutBeliefsHold) {
   EXPECT_TRUE(check.checksums_checked);
 }
 
+TEST_F(OldRuns, WithoutDescriptionsOfSystemsHold) {
+  EXPECT_EQ(RunView(old_file("schema7.run")).header.schema_version, 7);
+  const RunCheck check = check_run(old_file("schema7.run"));
+  EXPECT_THAT(check.findings, testing::IsEmpty());
+  EXPECT_TRUE(check.checksums_checked);
+}
+
 TEST_F(OldRuns, OfTheFirstSchemasHaveNoRegretAndNoLemmas) {
   for (const int version : {1, 2}) {
     const auto file = path(fmt::format("{}.run", version));
