@@ -84,9 +84,10 @@ System absent_system_from(const StoredTask& task) {
     about.actions = signals_from(json.at("actions"));
     about.features = signals_from(json.at("features"));
     for (const nlohmann::json& entry : json.at("parameters")) {
-      about.parameters.push_back({.name = entry.at(0).get<std::string>(),
-                                  .unit = entry.at(1).get<std::string>(),
-                                  .meaning = entry.at(2).get<std::string>()});
+      ParameterDescription& parameter = about.parameters.emplace_back();
+      parameter.name = entry.at(0).get<std::string>();
+      parameter.unit = entry.at(1).get<std::string>();
+      parameter.meaning = entry.at(2).get<std::string>();
     }
     about.drawing = json.at("drawing").get<std::string>();
     for (const nlohmann::json& place : json.at("positions")) {
