@@ -3,6 +3,7 @@
 
     bench/field.py tune                        twelve trials of every method on each body, on a seed of their own
     bench/field.py play RUNS [--seeds N]       plays what is missing of the study into a folder of run files
+                                               (both: --methods "LPG-FTW" … for some alone)
     bench/field.py report RUNS > docs/field.md and docs/pictures/field.svg
 
 Needs the Python package with MuJoCo (docs/mujoco.md) and matplotlib.
@@ -73,8 +74,9 @@ def trial(job):
 
 
 def tune(options):
+    methods = {PLAYED[label][0] for label in options.methods}
     jobs = [(body, method, settings) for body in ("half-cheetah", "hopper") for method, all_settings in TRIALS.items()
-            for settings in all_settings]
+            if method in methods for settings in all_settings]
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         for (body, method, settings), reward in pool.imap(trial, jobs):
             print(f"{body:<13}{method:<9}{settings!s:<60}{reward:8.3f}", flush=True)
@@ -98,7 +100,7 @@ def path_of(folder, domain, label, seed):
 def play(options):
     options.runs.mkdir(parents=True, exist_ok=True)
     jobs = []
-    for seed, label, domain in itertools.product(range(FIRST_SEED, FIRST_SEED + options.seeds), PLAYED, DOMAINS):
+    for seed, label, domain in itertools.product(range(FIRST_SEED, FIRST_SEED + options.seeds), options.methods, DOMAINS):
         method, sets = PLAYED[label]
         jobs.append((path_of(options.runs, domain, label, seed), domain, method, seed, sets))
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
@@ -283,6 +285,7 @@ def main():
     parser.add_argument("what", choices=["tune", "play", "report"])
     parser.add_argument("runs", type=pathlib.Path, nargs="?", default=pathlib.Path("build/field"))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--methods", nargs="+", choices=PLAYED, default=list(PLAYED))
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     {"tune": tune, "play": play, "report": report}[options.what](options)
