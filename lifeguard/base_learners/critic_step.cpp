@@ -62,7 +62,6 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
     return false;
   }
   const bool chosen_by_noise = base.critic == CriticUse::automatic;
-  if (chosen_by_noise && trajectories.failed() > 0) return false;
   const double* weights =
       trajectories.cut_short() > 0 ? workspace.advantages.step_weights.data() : nullptr;
   ModelCritic& critic = workspace.critic;
@@ -73,13 +72,14 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
   const double share = std::max(kLeastCriticNoise, critic.step_noise(loss.curvature) / q);
   if (!std::isfinite(share)) return false;
   if (chosen_by_noise && kMuchSurer * std::min(1.0, share) > loss.noise_share) return false;
-  const Eigen::VectorXd gradient =
-      critic.cost_gradient() / (trajectories.steps() * observed_share(trajectories));
-  const double gradient_norm = dual_norm_squared(loss.curvature, gradient);
-  if (!(gradient_norm > 0) || !std::isfinite(gradient_norm)) return false;
-
-  loss.cost_gradient = gradient;
-  loss.natural_norm_squared = gradient_norm;
+  if (!critic.planned()) {
+    const Eigen::VectorXd gradient =
+        critic.cost_gradient() / (trajectories.steps() * observed_share(trajectories));
+    const double gradient_norm = dual_norm_squared(loss.curvature, gradient);
+    if (!(gradient_norm > 0) || !std::isfinite(gradient_norm)) return false;
+    loss.cost_gradient = gradient;
+    loss.natural_norm_squared = gradient_norm;
+  }
   loss.newton_step = newton;
   loss.noise_share = share;
   loss.shrinkage = std::max(loss.shrinkage_floor, 1.0 - share);

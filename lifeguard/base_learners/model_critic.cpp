@@ -8,6 +8,7 @@
 
 #include "lifeguard/base_learners/adjoint_kernel.hpp"
 #include "lifeguard/base_learners/batch_kernels.hpp"
+#include "lifeguard/core/riccati.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 
 namespace lifeguard {
@@ -28,8 +29,11 @@ constexpr double kMostUnexplained = 0.25;
 constexpr double kAllExplained = 1e-8;
 /// No eigenvalue of H is less than this share of their mean.
 constexpr double kLeastCurvature = 0.05;
-/// How many times H may grow with twice as many steps to go. Where nothing decays it doubles.
+/// How many times H grows at most with twice as many steps to go, if the loop does not run away.
+/// Where nothing decays it doubles.
 constexpr double kMostRunaway = 3;
+/// The variance of a feature that is always the same, as a share of its square.
+constexpr double kSameEverywhere = 1e-12;
 constexpr std::size_t kStepsOfTile = 128;
 
 /// x ← S⁻¹ c for a symmetric S, in units in which its diagonal is 1.
@@ -250,10 +254,8 @@ bool ModelCritic::find_curvature(int steps) {
     power = squared;
   }
   curvature_ = curvature();
-  if (!curvature_.allFinite()) return false;
-  // Without limits the loop would run away, and H with it: what limits keep alive the steps would
-  // take for a minimum.
-  if (curvature_.trace() > kMostRunaway * half) return false;
+  runs_away_ = !(curvature_.trace() <= kMostRunaway * half);  // H with it
+  if (runs_away_ || !curvature_.allFinite()) return false;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(curvature_);
   const double mean = eigen.eigenvalues().mean();
   if (eigen.info() != Eigen::Success || !(mean > 0)) return false;
@@ -367,25 +369,94 @@ bool ModelCritic::choose_step(const Trajectories& t, const double* step_weights)
     if (!solve_scaled(normal_ - normals[g], lanes.col(g) - all_lanes, found_)) return false;
     noise_.col(g) = found_.col(0);
   }
+  gradient_ /= t.count();
+  to_units_of_actions();
+  return true;
+}
+
+bool ModelCritic::planned_change(const Eigen::MatrixXd& dynamics, int steps,
+                                 Eigen::VectorXd& change) const {
+  // Of the state (Φ, 1). The value of v that is best now, -R⁻¹Sx, is taken out of both equations.
+  const int states = features_ + 1;
+  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(states, states);
+  a.topLeftCorner(features_, features_) = dynamics.topRows(features_).transpose();
+  a.topRightCorner(features_, 1) = dynamics.row(signals_).transpose();
+  a(features_, features_) = 1;
+  Eigen::MatrixXd b = Eigen::MatrixXd::Zero(states, actions_);
+  b.topRows(features_) = dynamics.middleRows(features_, actions_).transpose();
+  Eigen::MatrixXd q = Eigen::MatrixXd::Zero(states, states);
+  q.topLeftCorner(features_, features_) = cost_hessian_.topLeftCorner(features_, features_);
+  q.topRightCorner(features_, 1) = cost_slope_.head(features_);
+  q.bottomLeftCorner(1, features_) = cost_slope_.head(features_).transpose();
+  Eigen::MatrixXd s(actions_, states);
+  s << cost_hessian_.bottomLeftCorner(actions_, features_), cost_slope_.tail(actions_);
+  const Eigen::MatrixXd r = cost_hessian_.bottomRightCorner(actions_, actions_);
+  const Eigen::LLT<Eigen::MatrixXd> r_factor(r);
+  if (r_factor.info() != Eigen::Success) return false;
+  const Eigen::MatrixXd now = r_factor.solve(s);
+  RiccatiDoubling doubling(a - b * now, b, q - s.transpose() * now, r);
+  for (int k = std::bit_width(static_cast<unsigned>(steps)); k > 1; --k) doubling.twice();
+  const Eigen::MatrixXd h = r + b.transpose() * doubling.cost_to_go() * b;
+  const Eigen::LLT<Eigen::MatrixXd> factor(h);
+  if (!h.allFinite() || factor.info() != Eigen::Success) return false;
+  const Eigen::MatrixXd best = -factor.solve(b.transpose() * doubling.cost_to_go() * a + s);
+  change.resize(actions_ * features_);
+  for (int i = 0; i < actions_; ++i) {
+    auto gains = change.segment(i * features_, features_);
+    gains = (best.row(i).head(features_) - gains_.row(i)).transpose();
+    // What is best to add at all times only a feature that is always the same can say.
+    if (constant_ >= 0) gains(constant_) += best(i, features_) / constant_value_;
+  }
+  return change.allFinite();
+}
+
+bool ModelCritic::plan(int steps) {
+  const int inputs = signals_ + 1;
+  constant_ = -1;
+  for (int f = 0; f < features_; ++f) {
+    const double mean = moments_(f, signals_) / moments_(signals_, signals_);
+    const double square = moments_(f, f) / moments_(signals_, signals_);
+    if (mean == 0 || std::abs(square - mean * mean) > kSameEverywhere * square) continue;
+    constant_ = f;
+    constant_value_ = mean;
+  }
+  if (!planned_change(dynamics_, steps, newton_step_)) return false;
+  noise_.resize(newton_step_.size(), groups_);
+  for (int g = 0; g < groups_; ++g) {
+    const Eigen::MatrixXd without = moments_ - group_moments_[g];
+    if (!solve_scaled(without.leftCols(inputs), without.rightCols(features_), found_) ||
+        !planned_change(found_, steps, without_group_)) {
+      return false;
+    }
+    noise_.col(g) = without_group_;
+  }
+  gradient_.resize(0);
+  to_units_of_actions();
+  return true;
+}
+
+void ModelCritic::to_units_of_actions() {
   const Eigen::VectorXd mean = noise_.rowwise().mean();
   noise_.colwise() -= mean;
   noise_ *= std::sqrt((groups_ - 1.0) / groups_);
-  gradient_ /= t.count();
   for (int a = 0; a < actions_; ++a) {  // a change of α moves u, not u/σ
-    gradient_.segment(a * features, features) /= sigma_(a);
-    newton_step_.segment(a * features, features) *= sigma_(a);
-    noise_.middleRows(a * features, features) *= sigma_(a);
+    if (gradient_.size() > 0) gradient_.segment(a * features_, features_) /= sigma_(a);
+    newton_step_.segment(a * features_, features_) *= sigma_(a);
+    noise_.middleRows(a * features_, features_) *= sigma_(a);
   }
-  return true;
 }
 
 bool ModelCritic::fit(const Trajectories& t, const GaussianPolicy& played, const ActionRange& range,
                       const double* step_weights) {
   lay_out(t, played, range);
-  if (groups_ < 2 || signals_ > AdjointModel::kMostSignals || t.failed() > 0) return false;
-  // Most costs are sums of squares, which is found soon.
-  if (!fit_dynamics(t) || !(fit_costs(t, false, true) || fit_costs(t, true, false))) return false;
-  if (!find_curvature(t.steps())) return false;
+  if (groups_ < 2 || signals_ > AdjointModel::kMostSignals) return false;
+  // Most costs are sums of squares, which is found soon. They are fitted first: those of the
+  // dynamics are the moments that plan() has use for.
+  if (!(fit_costs(t, false, true) || fit_costs(t, true, false)) || !fit_dynamics(t)) return false;
+  const bool stable = find_curvature(t.steps());
+  planned_ = runs_away_;
+  if (planned_) return plan(t.steps());
+  if (!stable || t.failed() > 0) return false;
   value_ends(t);
   differentiate(t, step_weights);
   return choose_step(t, step_weights);

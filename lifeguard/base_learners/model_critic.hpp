@@ -18,12 +18,17 @@ namespace lifeguard {
 ///   g_m = D_m (∂c/∂v + Bᵀλ_{m+1}),   λ_m = ∂c/∂Φ + Aᵀλ_{m+1} + Kᵀg_m,   ∇ = Σ_m g_mΦ_mᵀ.
 /// No value has to be guessed, so that limits on actions, which no quadratic value knows, are no
 /// trouble. What it has wrong is what a linear model has wrong in one step; a model that leaves a
-/// large part of what happens unexplained is not used. A fall is not differentiable: batches with
-/// one are refused.
+/// large part of what happens unexplained is not used. A fall is not differentiable: of batches
+/// with one there is no gradient.
 ///
 /// The Newton step δ solves Nδ = -∇, N = Σ_m (D_m H D_m ⊗ Φ_mΦ_mᵀ), H = ∂²c/∂v² + BᵀPB, P that of
 /// the model's value far from the end: for a linear machine with quadratic cost it is the step of
 /// policy iteration (Hewer 1971).
+///
+/// Policy iteration begins with a loop that is stable. Where that of A + BK runs away, machines
+/// fall, or nothing but the limits of actions keeps them alive, and then nothing of a gain is felt
+/// in the gradient. There the step goes to the gains that are best for the model, by its Riccati
+/// equation: the step is planned.
 ///
 /// Its noise is measured by leaving out one of eight groups of trajectories at a time (the
 /// delete-group jackknife). Each group has a model of its own there, so that what the models are
@@ -35,15 +40,17 @@ class ModelCritic {
   /// Trajectory i is in group i mod kGroups, which is its lane in the sums.
   static constexpr int kGroups = 8;
 
-  /// False if the batch does not determine it: fewer than two groups, a failure, too few steps for
-  /// the unknowns of a group's model, a model that does not predict, or a value that is not finite.
-  /// Step m counts `step_weights`[m] times in the gradient (null: once). Reuses memory.
+  /// False if the batch does not determine it: fewer than two groups, a failure in a loop that does
+  /// not run away, too few steps for the unknowns of a group's model, a model that does not
+  /// predict, or a value that is not finite. Step m counts `step_weights`[m] times in the gradient
+  /// (null: once). Reuses memory.
   bool fit(const Trajectories& trajectories, const GaussianPolicy& played, const ActionRange& range,
            const double* step_weights = nullptr);
 
-  /// Of the last fit, in the order of α.
+  /// Of the last fit, in the order of α: the Newton step, or the planned one.
   const Eigen::VectorXd& newton_step() const { return newton_step_; }
-  /// Of the sum of a trajectory's costs.
+  bool planned() const { return planned_; }
+  /// Of the sum of a trajectory's costs. Empty if the step is planned.
   const Eigen::VectorXd& cost_gradient() const { return gradient_; }
   /// How long the Newton step is expected to be by noise alone, in a metric that has a block for
   /// each action or one for all.
@@ -58,12 +65,18 @@ class ModelCritic {
   /// With products of different signals, or with squares alone. False if it does not explain the
   /// costs: nearly all of them, or, if `exactly`, all.
   bool fit_costs(const Trajectories& trajectories, bool products, bool exactly);
-  /// Fills curvature_: H with about so many steps to go.
+  /// Fills curvature_: H with about so many steps to go, and runs_away_.
   bool find_curvature(int steps);
+  /// The step to the gains that are best with about so many steps to go.
+  bool plan(int steps);
+  /// These gains less those that were played, with dynamics (A B b)ᵀ.
+  bool planned_change(const Eigen::MatrixXd& dynamics, int steps, Eigen::VectorXd& change) const;
   /// λ behind the last step of trajectories that were cut short, where the model goes on.
   void value_ends(const Trajectories& trajectories);
   void differentiate(const Trajectories& trajectories, const double* step_weights);
   bool choose_step(const Trajectories& trajectories, const double* step_weights);
+  /// noise_ less its mean, and the results from units of noise to those of the actions.
+  void to_units_of_actions();
   /// z_m of all trajectories, in rows of width_ that are `stride` apart: 0 where one is not live.
   void load_signals(const Trajectories& trajectories, int m, double* to, std::size_t stride) const;
   bool is_free(const Trajectories& trajectories, int i, int m, int a) const {
@@ -87,6 +100,11 @@ class ModelCritic {
   RowMajor cost_hessian_;
   Eigen::VectorXd cost_slope_;  // at z = 0
   Eigen::MatrixXd curvature_;   // H
+  bool runs_away_ = false;      // the loop, if actions had no limits
+  bool planned_ = false;
+  int constant_ = -1;  // a feature that is always constant_value_
+  double constant_value_ = 1;
+  Eigen::VectorXd without_group_;
   AlignedVector<double> adjoints_, gradients_, lane_gradients_, products_;
   std::vector<Eigen::MatrixXd> group_normals_;  // N of each group
   Eigen::MatrixXd normal_;

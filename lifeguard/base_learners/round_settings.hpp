@@ -114,8 +114,7 @@ enum class LossScale {
 enum class CriticUse {
   none,       // that of the gradient
   model,      // that of the model critic (model_critic.hpp), where a batch determines one
-  automatic,  // likewise, but the gradient's if any trajectory failed, or if it is much surer by
-              // both estimates of their noise
+  automatic,  // likewise, but the gradient's if it is much surer by both estimates of their noise
 };
 
 /// How a batch of trajectories becomes a loss (docs/base_learners.md).

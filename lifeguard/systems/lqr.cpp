@@ -4,41 +4,27 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <Eigen/QR>
 #include <optional>
 #include <utility>
 
 #include "lifeguard/core/check.hpp"
+#include "lifeguard/core/riccati.hpp"
 #include "lifeguard/systems/described_system.hpp"
 
 namespace lifeguard {
 
 LqrResult solve_lqr(const LinearModel& model, const Eigen::MatrixXd& q, const Eigen::MatrixXd& r) {
-  const Eigen::Index n = model.a.rows();
   LqrResult result;
   result.status = LqrStatus::not_converged;
-  const Eigen::LLT<Eigen::MatrixXd> r_factor(r);
-  if (r_factor.info() != Eigen::Success) return result;
-
-  // a, g, h of step j hold the 2^j-th power of the symplectic pencil; h tends to P.
-  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(n, n);
-  Eigen::MatrixXd a = model.a;
-  Eigen::MatrixXd g = model.b * r_factor.solve(model.b.transpose());
-  Eigen::MatrixXd h = q;
+  if (r.llt().info() != Eigen::Success) return result;
+  RiccatiDoubling doubling(model.a, model.b, q, r);
+  const Eigen::MatrixXd& h = doubling.cost_to_go();
   constexpr int kMaxDoublings = 60;
   for (int j = 0; j < kMaxDoublings; ++j) {
-    const Eigen::PartialPivLU<Eigen::MatrixXd> w(identity + g * h);
-    const Eigen::MatrixXd wa = w.solve(a);
-    const Eigen::MatrixXd wg = w.solve(g);
-    const Eigen::MatrixXd change = a.transpose() * h * wa;
-    g += a * wg * a.transpose();
-    g = 0.5 * (g + g.transpose()).eval();
-    h += change;
-    h = 0.5 * (h + h.transpose()).eval();
-    a = (a * wa).eval();
+    const double change = doubling.twice();
     if (!h.allFinite()) return result;
-    if (change.cwiseAbs().maxCoeff() <= 1e-15 * h.cwiseAbs().maxCoeff()) break;
+    if (change <= 1e-15 * h.cwiseAbs().maxCoeff()) break;
   }
 
   const Eigen::MatrixXd bph = model.b.transpose() * h;

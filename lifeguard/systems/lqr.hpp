@@ -25,9 +25,7 @@ struct LqrResult {
   double relative_residual = kNaN;
 };
 
-/// Solves the discrete algebraic Riccati equation by structure-preserving doubling (Chu, Fan, Lin
-/// and Wang, "Structure-preserving algorithms for periodic discrete-time algebraic Riccati
-/// equations", 2004): quadratic convergence, no eigenvectors.
+/// Solves the discrete algebraic Riccati equation by doubling (core/riccati.hpp).
 LqrResult solve_lqr(const LinearModel& model, const Eigen::MatrixXd& q, const Eigen::MatrixXd& r);
 
 /// The LQR controller of a task's own linearisation and cost, as the gains (actions × inputs) of

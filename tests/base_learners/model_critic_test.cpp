@@ -276,22 +276,89 @@ TEST(ModelCritic, RefusesWhatDoesNotDetermineIt) {
   EXPECT_FALSE(critic.fit(strange, policy, {}));
 }
 
-// A pole that is kept from falling by actions that jump from one limit to the other: without limits
-// the loop would run away, and in its steps nothing of the gains is felt.
-TEST(ModelCritic, RefusesLoopsThatOnlyLimitsKeepAlive) {
+// Where the loop runs away, policy iteration has nothing to begin with, falls or not.
+TEST(ModelCritic, PlansWhereTheLoopRunsAway) {
+  LinearSystem system = linear_system(40);
+  system.a(0, 0) = 1.2;
+  const GaussianPolicy policy = system.policy(Eigen::MatrixXd::Zero(2, 3));
+  Trajectories batch = system.simulate(policy, 50, 3);
+  const Eigen::VectorXd step = parameters_from_gains(system.optimal_gains());
+  for (const bool falls : {false, true}) {
+    SCOPED_TRACE(falls);
+    for (int i = 0; falls && i < batch.count(); ++i) batch.fail(i, 15 + i % 10, 100.0);
+    ModelCritic critic;
+    ASSERT_TRUE(critic.fit(batch, policy, {}));
+    EXPECT_TRUE(critic.planned());
+    EXPECT_EQ(critic.cost_gradient().size(), 0);
+    // Best with 64 steps to go, or with infinitely many.
+    EXPECT_LT((critic.newton_step() - step).norm(), 1e-3 * step.norm());
+    EXPECT_LT(critic.step_noise(fisher_of(batch, system.sigma)),
+              1e-6 * norm_squared(step, fisher_of(batch, system.sigma)));
+  }
+}
+
+TEST(ModelCritic, PlansForMachinesThatDrift) {
+  // x⁺ = Ax + Bu + d, and a bias among the features. Plainly: V(x) = xᵀPx + 2pᵀx + constant.
+  LinearSystem system = linear_system(32);
+  system.a(0, 0) = 1.15;
+  const Eigen::Vector3d drift(0.02, -0.05, 0.03);
+  Eigen::MatrixXd p = system.q;
+  Eigen::VectorXd slope = Eigen::VectorXd::Zero(3);
+  Eigen::MatrixXd wanted(2, 4);
+  for (int m = 0; m < 32; ++m) {
+    const Eigen::MatrixXd h = (system.r + system.b.transpose() * p * system.b).inverse();
+    const Eigen::MatrixXd k = -h * system.b.transpose() * p * system.a;
+    const Eigen::VectorXd constant = -h * system.b.transpose() * (p * drift + slope);
+    wanted << k, constant / 0.5;
+    const Eigen::MatrixXd closed = system.a + system.b * k;
+    const Eigen::VectorXd moved = drift + system.b * constant;
+    slope = (k.transpose() * system.r * constant + closed.transpose() * (p * moved + slope)).eval();
+    p = (system.q + k.transpose() * system.r * k + closed.transpose() * p * closed).eval();
+  }
+  const GaussianPolicy policy(Eigen::MatrixXd::Zero(2, 4), system.sigma);
+  Trajectories batch(40, system.steps, 4, 2);
+  for (int i = 0; i < batch.count(); ++i) {
+    const CounterRandom random(5, RandomStream::user, static_cast<std::uint64_t>(i));
+    std::uint32_t next = 0;
+    Eigen::Vector3d x;
+    for (int f = 0; f < 3; ++f) x(f) = random.normal(next++);
+    for (int m = 0; m < batch.steps(); ++m) {
+      Eigen::Vector2d u;
+      for (int a = 0; a < 2; ++a) u(a) = system.sigma * random.normal(next++);
+      for (int f = 0; f < 3; ++f) batch.feature(i, m, f) = x(f);
+      batch.feature(i, m, 3) = 0.5;
+      for (int a = 0; a < 2; ++a) batch.action(i, m, a) = u(a);
+      batch.cost(i, m) = x.dot(system.q * x) + u.dot(system.r * u);
+      x = (system.a * x + system.b * u + drift).eval();
+    }
+  }
+  ModelCritic critic;
+  ASSERT_TRUE(critic.fit(batch, policy, {}));
+  ASSERT_TRUE(critic.planned());
+  EXPECT_LT((gains_from_parameters(critic.newton_step(), 2) - wanted).norm(), 1e-3 * wanted.norm());
+}
+
+// Poles fall, or are kept from it by actions that jump from one limit to the other: in a gradient
+// nothing of the gains would be felt.
+TEST(ModelCritic, PlansForLoopsThatOnlyLimitsKeepAlive) {
   const Task task = make_task("cart-pole", CartPole{});
   const ActionRange range{task.settings.action_low, task.settings.action_high};
-  const auto determined = [&](const Eigen::MatrixXd& gains) {
-    const GaussianPolicy policy(gains, 0.3 * task.settings.sigma.of(0));
+  const Eigen::MatrixXd lqr = lqr_gains(task);
+  for (const double share : {0.0, 1.0, 10.0}) {
+    SCOPED_TRACE(share);
+    const GaussianPolicy policy(share * lqr, 0.3 * task.settings.sigma.of(0));
     RolloutSettings rollouts;
     rollouts.trajectories = 50;
     const Trajectories batch = rollout(task, policy, rollouts);
-    EXPECT_EQ(batch.failed(), 0);
+    EXPECT_EQ(batch.failed(), share == 0 ? 50 : 0);
     ModelCritic critic;
-    return critic.fit(batch, policy, range);
-  };
-  EXPECT_TRUE(determined(lqr_gains(task)));
-  EXPECT_FALSE(determined(10 * lqr_gains(task)));
+    ASSERT_TRUE(critic.fit(batch, policy, range));
+    EXPECT_EQ(critic.planned(), share != 1);
+    const Eigen::VectorXd way = parameters_from_gains((1 - share) * lqr);
+    if (critic.planned()) {
+      EXPECT_LT((critic.newton_step() - way).norm(), 0.2 * way.norm());
+    }
+  }
 }
 
 TEST(CriticStep, IsChosenByItsNoise) {
@@ -317,15 +384,16 @@ TEST(CriticStep, IsChosenByItsNoise) {
     } else {
       EXPECT_LE(loss.step_kl, loss.radius * (1 + 1e-12));
       EXPECT_LE(loss.radius, loss.newton_radius * (1 + 1e-12));
-      EXPECT_GT(-loss.cost_gradient.dot(loss.newton_step), 0);
+      EXPECT_EQ(workspace.critic.planned(), share == 0);
+      if (share > 0) EXPECT_GT(-loss.cost_gradient.dot(loss.newton_step), 0);
     }
     return critic;
   };
   EXPECT_FALSE(taken(0.6, CriticUse::none));
   EXPECT_TRUE(taken(0.6, CriticUse::model));
   EXPECT_TRUE(taken(0.6, CriticUse::automatic));
-  // Without a controller every pole falls.
-  EXPECT_FALSE(taken(0.0, CriticUse::automatic));
+  // Without a controller every pole falls: the step is planned.
+  EXPECT_TRUE(taken(0.0, CriticUse::automatic));
 }
 
 }  // namespace lifeguard::model_critic_test
