@@ -73,6 +73,7 @@ int main() {
   std::vector<Task> real;
   for (const Task& robot : robots) {
     learner.add_task(robot.name, balances(robot), robot.settings.sigma);
+    learner.set_action_range(robot.name, {robot.settings.action_low, robot.settings.action_high});
     real.push_back(built(robot, derive_seed(/*seed=*/2, real.size())));
   }
   // What the policies cost from the same starts, without noise.

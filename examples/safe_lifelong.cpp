@@ -63,7 +63,10 @@ int main() {
   int fallen = 0;
 
   Learner learner(/*features=*/4, /*actions=*/1);
-  for (Task& cart : carts) learner.add_task(cart.name, never_falls(cart), cart.settings.sigma);
+  for (Task& cart : carts) {
+    learner.add_task(cart.name, never_falls(cart), cart.settings.sigma);
+    learner.set_action_range(cart.name, {cart.settings.action_low, cart.settings.action_high});
+  }
   for (int round = 0; round < 60; ++round) {
     const Task& cart = carts[static_cast<std::size_t>(round) % carts.size()];
     trials.seed = derive_seed(/*seed=*/1, static_cast<std::uint64_t>(round));

@@ -76,7 +76,7 @@ void BaseLearnerSettings::visit(SettingVisitor& v) {
   visit_choice(v, "method", method, kBaseLearnerMethods, "direction and curvature of the loss");
   visit_choice(v, "critic", critic, kCritics,
                "whether eNAC steps are those of a model that is fitted to the batch and knows the "
-               "action limits; auto: where the gradient is not much surer");
+               "action limits; auto: where these were told and the gradient is not much surer");
   advantages.visit(v);
   step.visit(v);
   visit_choice(v, "loss_scale", loss_scale, kLossScales,

@@ -62,6 +62,9 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
     return false;
   }
   const bool chosen_by_noise = base.critic == CriticUse::automatic;
+  // What unknown limits do to actions a model would take for the machine's own doing, and no
+  // estimate of noise says so.
+  if (chosen_by_noise && !range.known()) return false;
   const double* weights =
       trajectories.cut_short() > 0 ? workspace.advantages.step_weights.data() : nullptr;
   ModelCritic& critic = workspace.critic;

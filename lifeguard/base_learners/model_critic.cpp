@@ -71,7 +71,7 @@ void ModelCritic::lay_out(const Trajectories& t, const GaussianPolicy& played,
   gains_ = sigma_.cwiseInverse().asDiagonal() * played.gains();
   low_ = Eigen::VectorXd::Constant(actions_, -kInfinity);
   high_ = Eigen::VectorXd::Constant(actions_, kInfinity);
-  if (!range.limited()) return;
+  if (!range.known()) return;
   low_ = range.low.cwiseQuotient(sigma_);
   high_ = range.high.cwiseQuotient(sigma_);
 }

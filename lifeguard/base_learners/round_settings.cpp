@@ -27,6 +27,7 @@ void AdaptationSettings::validate() const {
 
 BaseLearnerSettings RoundSettings::default_base_learner() {
   BaseLearnerSettings settings;
+  settings.critic = CriticUse::automatic;
   settings.advantages.discount = 0.998;
   settings.advantages.trace = 0.95;
   settings.advantages.baseline_sweeps = 2;

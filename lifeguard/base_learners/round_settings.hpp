@@ -114,7 +114,8 @@ enum class LossScale {
 enum class CriticUse {
   none,       // that of the gradient
   model,      // that of the model critic (model_critic.hpp), where a batch determines one
-  automatic,  // likewise, but the gradient's if it is much surer by both estimates of their noise
+  automatic,  // likewise, but the gradient's if the limits of the actions are not known
+              // (ActionRange), or if it is much surer by both estimates of their noise
 };
 
 /// How a batch of trajectories becomes a loss (docs/base_learners.md).
@@ -174,8 +175,9 @@ struct RoundSettings {
   BaseLearnerSettings base_learner = default_base_learner();
   AdaptationSettings adaptation;
 
-  /// eNAC with the advantages that served all families best (docs/learning.md): γ = 0.998, λ = 0.95
-  /// and a baseline fitted twice; trust regions decay as 1 / (1 + visits).
+  /// eNAC with the model critic where it is the surer one, and with the advantages that served all
+  /// families best (docs/learning.md): γ = 0.998, λ = 0.95 and a baseline fitted twice; trust
+  /// regions decay as 1 / (1 + visits).
   static BaseLearnerSettings default_base_learner();
 
   /// The table [base_learner], which all methods of an experiment share …

@@ -102,8 +102,9 @@ class PolicyLearner {
 
   /// Another exploration noise for a known task.
   void set_sigma(std::string_view id, const PerAction& sigma);
-  /// What its actions are limited to before they act, for the critic of the base learner; no limits
-  /// unless it is told.
+  /// What its actions are limited to before they act, infinite where they are not: with this known
+  /// the base learner may use its critic (CriticUse::automatic). Nothing is known unless it is
+  /// told.
   void set_action_range(std::string_view id, const ActionRange& range);
   const ActionRange& action_range(std::string_view id) const { return tasks_[index(id)].range; }
 

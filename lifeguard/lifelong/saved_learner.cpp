@@ -45,7 +45,7 @@ void Learner::save(std::ostream& out) const {
     writer.field("sigma", task_states()[t].sigma);
     writer.field("visits", task_states()[t].visits);
     const ActionRange& range = task_states()[t].range;
-    writer.field("limited", range.limited());
+    writer.field("limited", range.known());
     // One by one: a limit may be infinite, which no number of a vector may be.
     for (Eigen::Index a = 0; a < range.low.size(); ++a) {
       writer.field("action_low", range.low(a));

@@ -72,7 +72,10 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::filesystem::path& path
 ExperimentConfig RunHeader::config(const std::vector<Task>& absent) const {
   // What was not said meant something else once.
   std::vector<std::string> defaults;
-  if (schema_version < 7) defaults = {"learner.update=linearised", "projection.p=0.01"};
+  if (schema_version < 8) defaults = {"base_learner.critic=none"};
+  if (schema_version < 7) {
+    defaults.insert(defaults.end(), {"learner.update=linearised", "projection.p=0.01"});
+  }
   return parse_config(config_text, config_source, overrides, defaults, absent);
 }
 

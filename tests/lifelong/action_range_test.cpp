@@ -89,7 +89,7 @@ TEST(ActionRange, IsWhatTheCriticNeeds) {
 TEST(ActionRange, IsChecked) {
   Learner learner(2, 1);
   learner.add_task("one", Eigen::Vector2d::Zero(), 0.5);
-  EXPECT_FALSE(learner.action_range("one").limited());
+  EXPECT_FALSE(learner.action_range("one").known());
   EXPECT_THROW(learner.set_action_range("one", {Eigen::Vector2d(-1, -1), Eigen::Vector2d(1, 1)}),
                InvalidInput);
   const Eigen::VectorXd one = Eigen::VectorXd::Ones(1);
@@ -97,7 +97,7 @@ TEST(ActionRange, IsChecked) {
   EXPECT_THROW(learner.set_action_range("one", {-one, {}}), InvalidInput);
   EXPECT_THROW(learner.set_action_range("two", {-one, one}), InvalidInput);
   learner.set_action_range("one", {-one, one});
-  EXPECT_TRUE(learner.action_range("one").limited());
+  EXPECT_TRUE(learner.action_range("one").known());
 }
 
 }  // namespace lifeguard::action_range_test

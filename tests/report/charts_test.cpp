@@ -55,7 +55,7 @@ TEST_F(Charts, EveryKindIsThereInTheOrderOfThePage) {
   const auto charts =
       charts_of_files({play(small_experiment("learner", 0)), play(small_experiment("pg", 0))});
   EXPECT_THAT(names_of(charts),
-              ElementsAre("cost", "safe-region", "margins", "falls", "spectrum",
+              ElementsAre("cost", "safe-region", "margins", "falls", "saturations", "spectrum",
                           "knowledge-spectrum", "knowledge-directions", "knowledge-tasks",
                           "knowledge-belief", "knowledge-agreement", "regret-losses", "regret-cost",
                           "coefficients", "resemblance"));

@@ -177,8 +177,14 @@ TEST_F(IncidentCharts, CountsAreSummedUpAndTheMedianOfRunsIsShown) {
   RunView one(play(small_experiment("learner", 0)));
   RunView two(play(small_experiment("learner", 1)));
   int i = 0;
-  for (StoredRound& round : one.rounds) round.falls = ++i % 4;
-  for (StoredRound& round : two.rounds) round.falls = 2;
+  for (StoredRound& round : one.rounds) {
+    round.falls = ++i % 4;
+    round.saturations = 0;
+  }
+  for (StoredRound& round : two.rounds) {
+    round.falls = 2;
+    round.saturations = 0;
+  }
   two.rounds[4].violations = 3;
   const ChartSource source{{{"learner", {&one, &two}}}, {}, -1};
   const Chart falls = *falls_chart(source);
