@@ -38,7 +38,11 @@ constexpr double kDearestTask = 5;
 constexpr long kLongStay = 5;
 /// Where machines have controllers of their own, how much less far than others went on average, in
 /// deviations of how far they went, one goes unseen.
-constexpr double kCarefulDeviations = 3;
+constexpr double kCarefulDeviations = 2;
+/// How much what the rounds before had in noise counts beside a round's own estimate.
+constexpr double kPooledNoise = 0.75;
+/// How many rounds that is at least.
+constexpr double kFewestNoises = 20;
 /// After twice as many rounds L is learnt half as often.
 constexpr long kRoundsBeforeDoubling = 100;
 
@@ -215,7 +219,7 @@ RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long roun
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (!next_policy_.allFinite() || !next_.common.allFinite()) return RoundStatus::singular;
   place(task);
-  centre();
+  if (!centre()) return RoundStatus::singular;
   if (learns_prior_in(rounds_before) && next_.prior.known() && !learn_prior()) {
     return RoundStatus::singular;
   }
@@ -252,6 +256,7 @@ bool EmpiricalBayesRule::look_at(const RoundLoss& loss) {
     seen.trust_step = std::sqrt(2 * loss.radius / seen.norm_squared);
     seen.shrinkage = loss.shrinkage;
     seen.radius = loss.trust_region;
+    pool_noise(loss);
     return true;
   }
   if (!tells_gradient) {
@@ -292,6 +297,21 @@ bool EmpiricalBayesRule::damp_direction(const RoundLoss& loss) {
   if (!(square > 0)) return false;
   seen.direction *= std::sqrt(seen.norm_squared / square);
   return true;
+}
+
+void EmpiricalBayesRule::pool_noise(const RoundLoss& loss) {
+  // A round's own estimate is of a few groups of trajectories, and comes out small where the step
+  // happens to: weighed by it alone, short steps would count most. The logarithm, since noise
+  // shrinks by orders of magnitude while tasks are learnt.
+  Observation& seen = observation_;
+  const double own = std::max(loss.noise_share, kLeastNoiseShare) * seen.norm_squared;
+  if (!std::isfinite(own)) return;
+  ++next_.noise_rounds;
+  const double window = std::max(kFewestNoises, 2.0 * tasks());
+  const double rate = 1 / std::min(static_cast<double>(next_.noise_rounds), window);
+  next_.log_noise += rate * (std::log(own) - next_.log_noise);
+  const double pooled = (1 - kPooledNoise) * own + kPooledNoise * std::exp(next_.log_noise);
+  seen.noise_share = std::max(pooled / seen.norm_squared, kLeastNoiseShare);
 }
 
 double EmpiricalBayesRule::noise_of(double step) const {
@@ -398,7 +418,7 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
   // Of d numbers that are estimated with their own scale, f of the noise is theirs.
   const double part = std::max(0.25, 1 - 2.0 / parameters_);
   const double noise = std::max(1e-300, part * noise_of(observation_.newton_step));
-  double memory = settings_.posterior_memory * observation_.noise_share;
+  double memory = settings_.posterior_memory * std::min(1.0, observation_.noise_share);
   double noise_share = 1;
   double energy = 0;
   const auto gather = [&](double length) {  // moved_ ← ρ b + (G/r)(δ + κΔ)
@@ -511,10 +531,51 @@ void EmpiricalBayesRule::shift_evidence(double sign, const Eigen::VectorXd& mean
   next_belief_.evidence += sign * weighed_;
 }
 
-void EmpiricalBayesRule::centre() {
+bool EmpiricalBayesRule::weigh_mean() {
+  // Of a task's change z ~ N(m, P) its rounds say N(b, A) in canonical form, so that of m they say
+  // W = A - AMA and (I - AM)b with M = (P⁻¹ + A)⁻¹. Means of the tasks' places would count those
+  // that hardly saw anything, and so stayed near m, as much as all others.
+  if (next_takes_part_) {
+    if (!factorise(next_.prior, next_belief_.information)) return false;
+    block_.setZero(parameters_, parameters_);
+    for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
+      block_.block(a * features_, a * features_, features_, features_) =
+          action_block(next_belief_.information, a);
+    }
+    system_ = block_;
+    factor_.solveInPlace(system_);  // MA
+    weighed_ = next_belief_.evidence;
+    weighed_.noalias() -= system_.transpose() * next_belief_.evidence;
+    covariance_ = block_;
+    covariance_.noalias() -= block_ * system_;
+    if (next_.mean_rounds == 0) {
+      next_.mean_weight.setZero(parameters_, parameters_);
+      next_.mean_pull.setZero(parameters_);
+    }
+    ++next_.mean_rounds;
+    const double rate = 1 / std::min(static_cast<double>(next_.mean_rounds), 2.0 * tasks());
+    next_.mean_weight += rate * (covariance_ - next_.mean_weight);
+    next_.mean_pull += rate * (weighed_ - next_.mean_pull);
+  }
+  if (next_.mean_rounds == 0) return true;
+  // Before all of them m is as likely to be anywhere as a task is.
+  const double count = std::max(1.0, static_cast<double>(next_.count));
+  system_ = next_.mean_weight + next_.prior.precision() / count;
+  factor_.compute(system_);
+  if (factor_.info() != Eigen::Success) return false;
+  next_.offset = next_.mean_pull;
+  factor_.solveInPlace(next_.offset);
+  return true;
+}
+
+bool EmpiricalBayesRule::centre() {
   const auto count = static_cast<double>(next_.count);
-  next_.offset = (next_.places + next_.offset) / (count + 1);
-  if (!next_takes_part_) return;
+  if (own_controllers_ && next_.prior.known()) {
+    if (!weigh_mean()) return false;
+  } else {
+    next_.offset = (next_.places + next_.offset) / (count + 1);
+  }
+  if (!next_takes_part_) return true;
   deviation_ = next_.common + next_.offset;
   apply_curvature(next_.metric, deviation_, weighed_);
   const double rate = 2 / (count + 1);
@@ -523,9 +584,10 @@ void EmpiricalBayesRule::centre() {
   const double length = weighed_.dot(deviation_);
   next_.way_along += rate * (along - next_.way_along);
   next_.way_length += rate * (length - next_.way_length);
-  if (!(length > 0) || !(next_.way_length > 0)) return;
+  if (!(length > 0) || !(next_.way_length > 0)) return true;
   const double off = along / length - next_.way_along / next_.way_length;
   next_.way_spread += rate * (off * off - next_.way_spread);
+  return true;
 }
 
 bool EmpiricalBayesRule::learn_prior() {
@@ -770,6 +832,13 @@ void EmpiricalBayesRule::save_last(StateWriter& writer) const {
   writer.field("places", shared_.places);
   writer.field("squares", shared_.squares);
   writer.field("uncertainty", shared_.uncertainty);
+  writer.field("mean_rounds", shared_.mean_rounds);
+  if (shared_.mean_rounds > 0) {
+    writer.field("mean_weight", shared_.mean_weight);
+    writer.field("mean_pull", shared_.mean_pull);
+  }
+  writer.field("log_noise", shared_.log_noise);
+  writer.field("noise_rounds", shared_.noise_rounds);
   Eigen::MatrixXd recent(3, static_cast<Eigen::Index>(shared_.recent.size()));
   for (std::size_t i = 0; i < shared_.recent.size(); ++i) {
     const Shared::Visit& visit = shared_.recent[i];
@@ -803,6 +872,18 @@ void EmpiricalBayesRule::load_last(StateReader& reader) {
     read_vector(reader, "places", parameters_, shared_.places);
     read_square(reader, "squares", parameters_, shared_.squares);
     read_square(reader, "uncertainty", parameters_, shared_.uncertainty);
+    reader.field("mean_rounds", shared_.mean_rounds);
+    require(shared_.mean_rounds >= 0, "mean_rounds", static_cast<double>(shared_.mean_rounds),
+            "must not be negative");
+    if (shared_.mean_rounds > 0) {
+      read_square(reader, "mean_weight", parameters_, shared_.mean_weight);
+      read_vector(reader, "mean_pull", parameters_, shared_.mean_pull);
+    }
+    reader.field("log_noise", shared_.log_noise);
+    reader.field("noise_rounds", shared_.noise_rounds);
+    require_finite("log_noise", shared_.log_noise);
+    require(shared_.noise_rounds >= 0, "noise_rounds", static_cast<double>(shared_.noise_rounds),
+            "must not be negative");
     Eigen::MatrixXd recent;
     reader.field("recent", recent);
     require(recent.rows() == 3 && recent.cols() <= static_cast<Eigen::Index>(kRecentRounds),

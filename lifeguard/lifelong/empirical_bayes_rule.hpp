@@ -99,6 +99,14 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
     Eigen::VectorXd places;
     Eigen::MatrixXd squares;
     Eigen::MatrixXd uncertainty;
+    // Where tasks have controllers of their own: running means over so many rounds of what they say
+    // of m, W = (A⁻¹ + P)⁻¹ and W times what the task's rounds say of its change.
+    long mean_rounds = 0;
+    Eigen::MatrixXd mean_weight;
+    Eigen::VectorXd mean_pull;
+    // The running mean of the logarithm of ν|Δ|² of critics' steps, over so many rounds of them.
+    double log_noise = 0;
+    long noise_rounds = 0;
     // The last rounds, the newest last.
     struct Visit {
       int task;
@@ -115,7 +123,7 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
     double norm_squared = 0;    // of it, in the metric G
     double trust_step = 0;      // of the base learner, without its shrinkage
     double newton_step = 0;
-    double noise_share = 0;
+    double noise_share = 0;  // ν; above 1 where a step is shorter than the noise of such steps
     double shrinkage = 1;
     double radius = 0;       // of the trust region that was asked for
     bool by_critic = false;  // then the direction is its Newton step
@@ -153,6 +161,9 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   /// Turns the observed direction away from where the round's own states say nothing
   /// (EmpiricalBayesSettings::common_damping). False if the curvature is singular.
   bool damp_direction(const RoundLoss& loss);
+  /// The noise share of a critic's step by what its own groups of trajectories say and what the
+  /// rounds before had.
+  void pool_noise(const RoundLoss& loss);
   /// r: the covariance of a step so long along the observed direction is r G⁻¹.
   double noise_of(double step) const;
   /// The observed task goes where it was before, and its belief says so.
@@ -175,7 +186,10 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   /// next_belief_ is where next_policy_ is; the sums know it.
   void place(int task);
   /// m moves to the mean of the visited tasks. No policy of theirs moves.
-  void centre();
+  bool centre();
+  /// The most likely mean of the changes that tasks with controllers of their own need. False if
+  /// there is none.
+  bool weigh_mean();
   bool learns_prior_in(long round) const;
   bool learn_prior();
   void commit(int task, const RoundLoss& loss);

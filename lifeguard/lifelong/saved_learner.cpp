@@ -18,7 +18,7 @@
 namespace lifeguard {
 namespace {
 
-constexpr const char* kFormat = "lifeguard learner 9";
+constexpr const char* kFormat = "lifeguard learner 10";
 
 void visit_all(SettingVisitor& visitor, LearnerSettings& settings) {
   settings.round.visit_base_learner(visitor);
