@@ -22,9 +22,12 @@ import rotated_chains
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = ROOT / "build/release/cli/lifeguard"
-RULES = {  # and whether the critic of the base learner takes part
-    "fixed basis": ("linearised", "none"), "learnt basis": ("empirical Bayes", "none"),
-    "learnt basis, critic": ("empirical Bayes", "auto"),
+FIXED = ['learner.update="linearised"']
+WITHOUT_L = ["learner.prior_interval=1000000000"]  # the P of the first round: every direction is believed to matter alike
+GRADIENT = ['base_learner.critic="none"']
+RULES = {  # what differs from the default
+    "fixed basis, gradient": FIXED + GRADIENT, "learnt basis, gradient": GRADIENT,
+    "fixed basis, critic": FIXED, "without L, critic": WITHOUT_L, "learnt basis, critic": [],
 }
 FAMILIES = ["mass-spring", "cart-pole", "quadrotor", "wide-mass-spring", "wide-cart-pole"]
 LOW_RANK = ["quad24", "rot32"]
@@ -39,11 +42,10 @@ def mean_costs(run):
 
 def play(folder, config, seed, rule, rounds):
     """The evaluations of one run."""
-    update, critic = rule
-    run = folder / f"{config.stem}-{seed}-{update.split()[0]}-{critic}-{rounds}.run"
-    arguments = ["--set", f'learner.update="{update}"', "--set", f'base_learner.critic="{critic}"']
-    if rounds:
-        arguments += ["--set", f"experiment.rounds={rounds}"]
+    label = "-".join(name for name, settings in RULES.items() if settings == rule).replace(" ", "").replace(",", "-")
+    run = folder / f"{config.stem}-{seed}-{label}-{rounds}.run"
+    settings = ['base_learner.critic="auto"'] + rule + ([f"experiment.rounds={rounds}"] if rounds else [])
+    arguments = [word for setting in settings for word in ("--set", setting)]
     subprocess.run(
         [COMMAND, "run", config, "--method", "learner", "--seed", str(seed), "-o", run, *arguments],
         check=True, capture_output=True)
@@ -86,9 +88,10 @@ def main():
     print(f"""# A basis that is learnt
 
 Written by `bench/knowledge.py --seeds {options.seeds} --first {options.first}`, with seeds that nothing was
-tuned on. All learners have their default settings and the same trajectories to ask for; they differ in `learner.update` alone: "linearised" keeps L = I,
-"empirical Bayes" learns L from how tasks differ ([learning](../learning.md#empirical-bayes)). With *critic* the base learner has `critic = "auto"`
-([how](../base_learners.md#the-model-critic)), else "none", the default.
+tuned on. All learners have the same trajectories to ask for. "fixed basis" is `learner.update = "linearised"`, which keeps L = I, "learnt basis"
+the default, which learns L from how tasks differ ([learning](../learning.md#empirical-bayes)), *without L* the same rule with the P of its first
+round, in which every direction matters alike. *critic* is `base_learner.critic = "auto"`, the default
+([how](../base_learners.md#the-model-critic)), *gradient* is "none".
 
 What is left is the mean cost over all tasks at the end (the last five evaluations) above the lowest that
 any run of the seed reached, in per cent of the distance between the first policies and that; on the first five
@@ -113,17 +116,13 @@ a 95 % interval from a bootstrap, and the worst seed.
                 for label, rule in RULES.items():
                     results[seed, label] = pool.submit(play, folder, config, seed, rule, rounds)
                 if rounds:
-                    results[seed, "longer"] = pool.submit(play, folder, config, seed, RULES["fixed basis"], 10 * rounds)
+                    results[seed, "longer"] = pool.submit(play, folder, config, seed, RULES["fixed basis, gradient"], 10 * rounds)
             costs = {key: result.result() for key, result in results.items()}
             best = {seed: min(cost for (s, _), run in costs.items() if s == seed for _, cost in run) for seed in seeds}
             for label in RULES:
                 print(row(family, label, [judge(costs[seed, label], best[seed]) for seed in seeds]), flush=True)
     print("""
-Where both have few trajectories and tasks differ along few directions, most of what a round says is noise in
-directions in which tasks do not differ, and a learnt basis knows that. On the narrow families there is little
-to know. With 50 trajectories a critic that fits a model to each batch leaves a fraction of what
-the gradient leaves on most seeds; on the worst of the wide masses single machines stay where their controllers jump from limit to limit. With the 8
-of quad24 it is there much sooner, and leaves a small part of what the gradient leaves.
+SUMMARY
 
 Learning from working controllers has a [study of its own](working_controllers.md).""")
 

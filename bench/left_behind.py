@@ -30,14 +30,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=40000)
-    parser.add_argument("--critic", default="none", choices=["none", "model", "auto"])
+    parser.add_argument("--critic", default="auto", choices=["none", "model", "auto"])
     parser.add_argument("families", nargs="*", default=FAMILIES, metavar="FAMILY", help=", ".join(FAMILIES))
     options = parser.parse_args()
-    alone = options.critic == "none"
+    default = options.critic == "auto"
     print(f"""
-## Seeds that are left behind{"" if alone else ", with the critic"}
+## Seeds that are left behind{"" if default else ", with the gradient alone"}
 
-Written by `bench/left_behind.py --seeds {options.seeds} --first {options.first}{"" if alone else f" --critic {options.critic}"}`: the default learner{"" if alone else " with the critic"} on {options.seeds} seeds of each
+Written by `bench/left_behind.py --seeds {options.seeds} --first {options.first}{"" if default else f" --critic {options.critic}"}`: the default learner{"" if default else f" with critic = {options.critic}"} on {options.seeds} seeds of each
 family that nothing was tuned on. What is left at the end is in per cent of the way from the first policies to the lowest cost
 that LQR or the learner reached. *Far behind*: the seeds that end above {FAR} times the median. On the quadrotor, where LQR is not the
 lowest, that is the learner's own lowest cost, most often its last: the median is small, and so is {FAR} times it.

@@ -17,11 +17,13 @@ import rotated_chains
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEW_MACHINES = 8
 NEW_ROUNDS = 40  # of each new one
+GRADIENT = {"base_learner": {"critic": "none"}}
+# The same rule with the P of its first round: every direction is believed to matter alike.
+WITHOUT_L = {"prior_interval": 10**9}
+FIXED = {"update": "linearised"}
 RULES = {
-    "learnt basis": {"update": "empirical Bayes"},
-    # The same rule with the P of its first round: every direction is believed to matter alike.
-    "without L": {"update": "empirical Bayes", "prior_interval": 10**9},
-    "fixed basis": {"update": "linearised"},
+    "learnt basis, gradient": GRADIENT, "without L, gradient": WITHOUT_L | GRADIENT, "fixed basis, gradient": FIXED | GRADIENT,
+    "learnt basis, critic": {}, "without L, critic": WITHOUT_L, "fixed basis, critic": FIXED,
 }
 
 
@@ -44,6 +46,11 @@ def excess_of(task, anchor):
     return lambda alpha: (lg.true_cost(task, alpha) - best) / (worst - best)
 
 
+def add(learner, task, anchor):
+    limits = {key: task.settings[key] for key in ("action_low", "action_high")}
+    learner.add_task(task.name, sigma=task.sigma, anchor=anchor, **limits)
+
+
 def play(learner, task, trajectories, seed):
     batch = lg.rollout(task, learner.policy(task.name), trajectories=trajectories, seed=seed)
     learner.observe(task.name, batch)
@@ -57,7 +64,7 @@ def one_seed(fleet, seed, settings):
     first = known[0][0]
     learner = lg.Learner(first.inputs, first.actions, **settings)
     for task, anchor in known:
-        learner.add_task(task.name, sigma=task.sigma, anchor=anchor)
+        add(learner, task, anchor)
     draws = iter(range(seed * 10**6, (seed + 1) * 10**6))
     for _ in range(visits):
         for task, _ in known:
@@ -65,7 +72,7 @@ def one_seed(fleet, seed, settings):
     paths = []
     for task, anchor in new:
         own = copy.deepcopy(learner)
-        own.add_task(task.name, sigma=task.sigma, anchor=anchor)
+        add(own, task, anchor)
         excess = excess_of(task, anchor)
         path = [excess(own.policy(task.name).parameters)]
         for _ in range(NEW_ROUNDS):
@@ -101,7 +108,7 @@ def main():
 Written by `bench/new_machines.py --seeds {options.seeds} --first {options.first}`. A learner visits each machine of a fleet but
 {NEW_MACHINES} 20 times, with 8 trajectories a round (rot72: 40 times with 20). Each of the others is then added to a copy of it and visited alone. *Without
 L* is the same rule with the P of its first round, in which every direction matters alike. rot72 are the chains of rot32
-with six masses: 72 gains, of which machines differ in two numbers. Numbers are costs above LQR's, in per cent of what the
+with six masses: 72 gains, of which machines differ in two numbers. *critic* and *gradient* as above. Numbers are costs above LQR's, in per cent of what the
 first controller of the configuration costs above it: medians over seeds of means over machines. A machine
 that never gets there counts with all its {NEW_ROUNDS} rounds.
 """)
