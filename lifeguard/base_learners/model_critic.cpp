@@ -16,11 +16,9 @@ namespace {
 /// Added to the diagonal of a system whose diagonal is 1.
 constexpr double kModelRidge = 1e-9;
 /// Models are fitted to about so many steps for each unknown at most: more of them cost time and
-/// say little that is new. Costs that are exactly of their form need hardly more steps than
-/// unknowns.
+/// say little that is new.
 constexpr long kStepsForDynamics = 200;
 constexpr long kStepsForCosts = 8;
-constexpr long kStepsForExactCosts = 3;
 /// The least number of steps for each unknown of a group's model.
 constexpr long kLeastSteps = 2;
 /// The largest share of what a step changes that dynamics may leave unexplained, and of the costs'
@@ -149,8 +147,7 @@ bool ModelCritic::fit_costs(const Trajectories& t, bool products, bool exactly) 
   const int unknowns = signals_ + 1 + second;
   const int columns = unknowns + 1;
   if (live_ < kLeastSteps * unknowns) return false;
-  const auto every = static_cast<int>(
-      std::max(1L, live_ / ((exactly ? kStepsForExactCosts : kStepsForCosts) * unknowns)));
+  const auto every = static_cast<int>(std::max(1L, live_ / (kStepsForCosts * unknowns)));
   const int at_once = steps_at_once(width_);
   tile_.resize(static_cast<std::size_t>(columns) * at_once * width_);
   // Of (z, 1, second powers, cost) with themselves.
