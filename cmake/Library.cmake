@@ -3,6 +3,7 @@
 set_source_files_properties(
   lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
   lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
+  lifeguard/base_learners/lane_algebra.cpp
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 
 # lifeguard_add_library(NAME FOLDERS ... [FILES ...] PUBLIC ... PRIVATE ...) makes lifeguard_NAME,
@@ -36,7 +37,8 @@ function(lifeguard_add_library name)
   set_source_files_properties(
     lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
     lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-    lifeguard/safety/solve/csdp.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    lifeguard/base_learners/lane_algebra.cpp lifeguard/safety/solve/csdp.cpp
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_precompile_headers(${target} PRIVATE <Eigen/Dense> <fmt/format.h>)
   lifeguard_set_unity_batch(${target})
   lifeguard_enable_warnings(${target})

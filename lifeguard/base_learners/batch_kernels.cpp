@@ -224,15 +224,20 @@ HWY_INLINE void AddBlock(const double* const* x, const double* y, std::size_t wi
   }
 }
 
+// Rows of sums are `pitch` sums apart.
 template <int kRows>
 HWY_INLINE void AddRows(const double* const* x, const double* y, std::size_t width, bool add,
-                        double* sums, std::size_t columns) {
+                        double* sums, std::size_t columns, std::size_t pitch) {
   std::size_t c = 0;
+  // Where a group is one vector there are registers for so many sums.
+  for (; Group::kVectors == 1 && c + 4 <= columns; c += 4) {
+    AddBlock<kRows, 4>(x, y + c * width, width, add, sums + c * kSumLanes, pitch);
+  }
   for (; c + 2 <= columns; c += 2) {
-    AddBlock<kRows, 2>(x, y + c * width, width, add, sums + c * kSumLanes, columns);
+    AddBlock<kRows, 2>(x, y + c * width, width, add, sums + c * kSumLanes, pitch);
   }
   if (c < columns) {
-    AddBlock<kRows, 1>(x, y + c * width, width, add, sums + c * kSumLanes, columns);
+    AddBlock<kRows, 1>(x, y + c * width, width, add, sums + c * kSumLanes, pitch);
   }
 }
 
@@ -249,7 +254,7 @@ void AddTerms(const double* x, int features, std::size_t width, const double* we
     }
     sum.store(linear);
     const auto columns = static_cast<std::size_t>(features - f);
-    AddRows<1>(&scratch, x, width, true, pairs, columns);
+    AddRows<1>(&scratch, x, width, true, pairs, columns, columns);
     x += width;
     linear += kSumLanes;
     pairs += columns * kSumLanes;
@@ -266,9 +271,24 @@ void SumProducts(const double* tile, std::size_t width, const int* rows, int row
                           tile + static_cast<std::size_t>(rows[pair ? r + 1 : r]) * width};
     double* to = sums + static_cast<std::size_t>(r) * columns * kSumLanes;
     if (pair) {
-      AddRows<2>(x, y, width, add, to, columns);
+      AddRows<2>(x, y, width, add, to, columns, columns);
     } else {
-      AddRows<1>(x, y, width, add, to, columns);
+      AddRows<1>(x, y, width, add, to, columns, columns);
+    }
+  }
+}
+
+void SumTriangle(const double* left, const double* tile, std::size_t width, int rows,
+                 int column_count, bool add, double* sums) {
+  const auto columns = static_cast<std::size_t>(column_count);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); r += 2) {
+    const double* x[2] = {left + r * width, left + (r + 1) * width};
+    const double* y = tile + r * width;
+    double* to = sums + r * (columns + 1) * kSumLanes;
+    if (r + 1 < static_cast<std::size_t>(rows)) {
+      AddRows<2>(x, y, width, add, to, columns - r, columns);
+    } else {
+      AddRows<1>(x, y, width, add, to, columns - r, columns);
     }
   }
 }
@@ -457,6 +477,7 @@ HWY_EXPORT(ShiftAndScale);
 HWY_EXPORT(LoadTerms);
 HWY_EXPORT(AddTerms);
 HWY_EXPORT(SumProducts);
+HWY_EXPORT(SumTriangle);
 HWY_EXPORT(EvaluateQuadratic);
 HWY_EXPORT(AddScores);
 HWY_EXPORT(ScaleAndSum);
@@ -498,6 +519,10 @@ void sum_products(const double* tile, std::size_t width, const int* rows, int ro
 void add_terms(const double* x, int features, std::size_t width, const double* weights,
                double* scratch, double* sums) {
   HWY_DYNAMIC_DISPATCH(AddTerms)(x, features, width, weights, scratch, sums);
+}
+void sum_triangle(const double* left, const double* tile, std::size_t width, int rows,
+                  int column_count, bool add, double* sums) {
+  HWY_DYNAMIC_DISPATCH(SumTriangle)(left, tile, width, rows, column_count, add, sums);
 }
 void evaluate_quadratic(const Trajectories& trajectories, const double* coefficients,
                         const double* lengths, int every, double* values, double* sums) {

@@ -64,6 +64,11 @@ void load_terms(const Trajectories& trajectories, int m, double* tile);
 void sum_products(const double* tile, std::size_t width, const int* rows, int row_count,
                   int first_column, int column_count, bool add, double* sums);
 
+/// The upper triangle of such sums, those with c ≥ r: sums[8 (r · column_count + c) …], of row r of
+/// `left` with row c of the tile. Entries left of the diagonal are anything.
+void sum_triangle(const double* left, const double* tile, std::size_t width, int rows,
+                  int column_count, bool add, double* sums);
+
 /// sums[8 k …] += Σ_i weights · term k, in lanes, over the terms of load_terms; `x` are the rows of
 /// the features, `scratch` is one more.
 void add_terms(const double* x, int features, std::size_t width, const double* weights,

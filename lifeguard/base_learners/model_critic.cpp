@@ -6,8 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "lifeguard/base_learners/adjoint_kernel.hpp"
-#include "lifeguard/base_learners/batch_kernels.hpp"
+#include "lifeguard/base_learners/lane_algebra.hpp"
+#include "lifeguard/base_learners/product_features.hpp"
 #include "lifeguard/core/riccati.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
 
@@ -34,29 +34,31 @@ constexpr double kLeastCurvature = 0.05;
 constexpr double kMostRunaway = 3;
 /// The variance of a feature that is always the same, as a share of its square.
 constexpr double kSameEverywhere = 1e-12;
+/// Trajectories times steps, so that a tile stays in the nearest cache.
 constexpr std::size_t kStepsOfTile = 128;
 
-/// x ← S⁻¹ c for a symmetric S, in units in which its diagonal is 1.
-bool solve_scaled(const Eigen::MatrixXd& s, const Eigen::Ref<const Eigen::MatrixXd>& c,
-                  Eigen::MatrixXd& x) {
-  const Eigen::Index n = s.rows();
-  Eigen::VectorXd unit(n);
-  for (Eigen::Index i = 0; i < n; ++i) unit(i) = s(i, i) > 0 ? 1 / std::sqrt(s(i, i)) : 0.0;
-  Eigen::MatrixXd scaled = unit.asDiagonal() * s * unit.asDiagonal();
-  for (Eigen::Index i = 0; i < n; ++i) scaled(i, i) = unit(i) > 0 ? 1 + kModelRidge : 1.0;
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(scaled);
-  if (factor.info() != Eigen::Success) return false;
-  x = unit.asDiagonal() * c;
-  factor.solveInPlace(x);
-  x = unit.asDiagonal() * x;
-  return x.allFinite();
+/// Where an entry of a matrix by rows has its lanes.
+std::size_t lane_of(int row, int columns, int column) {
+  return (static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+          static_cast<std::size_t>(column)) *
+         kSumLanes;
 }
+
+/// How many sampled steps of so many trajectories fit into a tile, at least one.
+int steps_at_once(std::size_t width) {
+  return static_cast<int>(std::max<std::size_t>(1, kStepsOfTile / width));
+}
+
+/// Those from m on, one in `every`.
+int steps_left(const Trajectories& t, int m, int every) { return (t.steps() - m - 1) / every + 1; }
 
 }  // namespace
 
 void ModelCritic::lay_out(const Trajectories& t, const GaussianPolicy& played,
                           const ActionRange& range) {
-  features_ = t.features();
+  rows_ = features_without_products(t);
+  features_ = static_cast<int>(rows_.size());
+  all_features_ = t.features();
   actions_ = t.actions();
   signals_ = features_ + actions_;
   groups_ = std::min(t.count(), kGroups);
@@ -68,24 +70,16 @@ void ModelCritic::lay_out(const Trajectories& t, const GaussianPolicy& played,
     live_ += t.length(i);
   }
   sigma_ = played.noise().values(actions_);
-  gains_ = sigma_.cwiseInverse().asDiagonal() * played.gains();
-  low_ = Eigen::VectorXd::Constant(actions_, -kInfinity);
-  high_ = Eigen::VectorXd::Constant(actions_, kInfinity);
+  per_sigma_ = sigma_.cwiseInverse();
+  gains_.resize(actions_, features_);
+  for (int f = 0; f < features_; ++f) {
+    gains_.col(f) = per_sigma_.cwiseProduct(played.gains().col(rows_[f]));
+  }
+  low_.setConstant(actions_, -kInfinity);
+  high_.setConstant(actions_, kInfinity);
   if (!range.known()) return;
-  low_ = range.low.cwiseQuotient(sigma_);
-  high_ = range.high.cwiseQuotient(sigma_);
-}
-
-void ModelCritic::load_signals(const Trajectories& t, int m, double* to, std::size_t stride) const {
-  for (int f = 0; f < features_; ++f, to += stride) {
-    std::copy_n(t.feature_row(m, f), width_, to);  // 0 behind the end
-  }
-  for (int a = 0; a < actions_; ++a, to += stride) {
-    const double* u = t.action_row(m, a);
-    for (std::size_t i = 0; i < width_; ++i) {
-      to[i] = m < lengths_[i] ? std::min(std::max(u[i] / sigma_(a), low_(a)), high_(a)) : 0.0;
-    }
-  }
+  low_ = range.low.cwiseProduct(per_sigma_);
+  high_ = range.high.cwiseProduct(per_sigma_);
 }
 
 bool ModelCritic::fit_dynamics(const Trajectories& t) {
@@ -93,172 +87,180 @@ bool ModelCritic::fit_dynamics(const Trajectories& t) {
   const int columns = inputs + features_;
   const auto every = static_cast<int>(std::max(1L, live_ / (kStepsForDynamics * inputs)));
   if (live_ / every < kLeastSteps * inputs * groups_) return false;
-  const std::size_t at_once = std::max<std::size_t>(1, kStepsOfTile / width_);
-  tile_.resize(columns * at_once * width_);
-  sums_.resize(static_cast<std::size_t>(inputs) * columns * kSumLanes);
-  tile_rows_.resize(inputs);
-  for (int r = 0; r < inputs; ++r) tile_rows_[r] = r;
-  Eigen::VectorXd squares = Eigen::VectorXd::Zero(features_);  // of Φ⁺
-  bool begun = false;
+  followed_.assign(width_, 0.0);
+  for (int i = 0; i < t.count(); ++i) {
+    followed_[i] = t.length(i) - (t.end(i) == EndReason::cut_short ? 0 : 1);
+  }
+  const bool cuts = t.cut_short() > 0;
+  const int at_once = steps_at_once(width_);
+  tile_.resize(static_cast<std::size_t>(columns) * at_once * width_);
+  const std::size_t entries = static_cast<std::size_t>(inputs) * columns;
+  moments_.resize(entries * kSumLanes);
+  sums_.assign(static_cast<std::size_t>(features_) * kSumLanes, 0.0);  // of (Φ⁺)²
   for (int m = 0; m < t.steps();) {
     const int first = m;
-    const auto count = std::min(at_once, static_cast<std::size_t>((t.steps() - m - 1) / every + 1));
-    const std::size_t stride = count * width_;
-    for (; m < first + static_cast<int>(count) * every; m += every) {
-      double* to = tile_.data() + static_cast<std::size_t>((m - first) / every) * width_;
-      load_signals(t, m, to, stride);
-      double* one = to + static_cast<std::size_t>(signals_) * stride;
-      double* after = one + stride;
-      std::fill_n(one, width_, 0.0);
-      for (int f = 0; f < features_; ++f) std::fill_n(after + f * stride, width_, 0.0);
-      for (int i = 0; i < t.count(); ++i) {
-        const bool inside = m + 1 < t.length(i);
-        const bool left = m + 1 == t.length(i) && t.end(i) == EndReason::cut_short;
-        one[i] = inside || left ? 1.0 : 0.0;
-        if (!inside && !left) {
-          for (int k = 0; k < signals_; ++k) to[k * stride + i] = 0;
-          continue;
-        }
-        for (int f = 0; f < features_; ++f) {
-          const double x = left ? t.final_feature(i, f) : t.feature(i, m + 1, f);
-          after[f * stride + i] = x;
-          squares(f) += x * x;
-        }
+    const int count = std::min(at_once, steps_left(t, m, every));
+    const std::size_t stride = static_cast<std::size_t>(count) * width_;
+    double* after = tile_.data() + static_cast<std::size_t>(inputs) * stride;
+    load_signals(t, signals(), followed_.data(), first, every, count, 0, width_, tile_.data());
+    load_next_features(t, signals(), followed_.data(), first, every, count, after, sums_.data());
+    m += count * every;
+    for (int i = 0; cuts && i < t.count(); ++i) {
+      const int last = t.length(i) - 1 - first;
+      if (t.end(i) != EndReason::cut_short || last < 0 || last % every != 0) continue;
+      if (last / every >= count) continue;
+      for (int f = 0; f < features_; ++f) {
+        const double x = t.final_feature(i, rows_[f]);
+        after[f * stride + static_cast<std::size_t>(last / every) * width_ + i] = x;
+        sums_[static_cast<std::size_t>(f) * kSumLanes] += x * x;
       }
     }
-    sum_products(tile_.data(), stride, tile_rows_.data(), inputs, 0, columns, begun, sums_.data());
-    begun = true;
+    sum_triangle(tile_.data(), tile_.data(), stride, inputs, columns, first > 0, moments_.data());
   }
-  group_moments_.resize(groups_);
-  moments_.setZero(inputs, columns);
-  for (int g = 0; g < groups_; ++g) {
-    Eigen::MatrixXd& group = group_moments_[g];
-    group.resize(inputs, columns);
-    for (int r = 0; r < inputs; ++r) {
-      for (int c = 0; c < columns; ++c) {
-        group(r, c) = sums_[static_cast<std::size_t>(r * columns + c) * kSumLanes + g];
-      }
+  system_.resize(moments_.size());
+  leave_out_lanes(inputs, columns, moments_.data(), system_.data(), nullptr);
+  if (!solve_in_lanes(inputs, features_, kModelRidge, system_.data())) return false;
+  dynamics_.resize(inputs, features_);
+  dynamics_rows_.resize(static_cast<std::size_t>(inputs) * features_);
+  for (int r = 0; r < inputs; ++r) {
+    for (int f = 0; f < features_; ++f) {
+      const double x = system_[lane_of(r, columns, inputs + f)];
+      dynamics_(r, f) = dynamics_rows_[static_cast<std::size_t>(r) * features_ + f] = x;
     }
-    moments_ += group;
-  }
-  if (!moments_.allFinite()) return false;
-  if (!solve_scaled(moments_.leftCols(inputs), moments_.rightCols(features_), dynamics_)) {
-    return false;
   }
   for (int f = 0; f < features_; ++f) {
     // Σ (Φ⁺ - prediction)² beside Σ (Φ⁺ - Φ)².
-    const double left = squares(f) - dynamics_.col(f).dot(moments_.col(inputs + f));
-    const double change = squares(f) - 2 * moments_(f, inputs + f) + moments_(f, f);
-    if (left > kMostUnexplained * change && left > kAllExplained * squares(f)) return false;
+    const double squares = add_lanes(&sums_[static_cast<std::size_t>(f) * kSumLanes]);
+    double left = squares;
+    for (int r = 0; r < inputs; ++r) left -= dynamics_(r, f) * moment(r, inputs + f);
+    const double change = squares - 2 * moment(f, inputs + f) + moment(f, f);
+    if (!std::isfinite(left)) return false;
+    if (left > kMostUnexplained * change && left > kAllExplained * squares) return false;
   }
-  dynamics_rows_.resize(static_cast<std::size_t>(signals_) * features_);
-  lane_dynamics_.assign(dynamics_rows_.size() * kSumLanes, 0.0);
-  for (int g = 0; g < groups_; ++g) {
-    if (!solve_scaled(group_moments_[g].leftCols(inputs), group_moments_[g].rightCols(features_),
-                      found_)) {
-      return false;
-    }
-    for (int k = 0; k < signals_; ++k) {
-      for (int f = 0; f < features_; ++f) {
-        const std::size_t at = static_cast<std::size_t>(k) * features_ + f;
-        lane_dynamics_[at * kSumLanes + g] = found_(k, f);
-        dynamics_rows_[at] = dynamics_(k, f);
-      }
-    }
+  system_ = moments_;
+  if (!solve_in_lanes(inputs, features_, kModelRidge, system_.data())) return false;
+  lane_dynamics_.resize(static_cast<std::size_t>(signals_) * features_ * kSumLanes);
+  for (int r = 0; r < signals_; ++r) {
+    std::copy_n(&system_[lane_of(r, columns, inputs)],
+                static_cast<std::size_t>(features_) * kSumLanes,
+                &lane_dynamics_[lane_of(r, features_, 0)]);
   }
   return true;
 }
 
 bool ModelCritic::fit_costs(const Trajectories& t, bool products, bool exactly) {
   const int second = products ? signals_ * (signals_ + 1) / 2 : signals_;
-  const int unknowns = 1 + signals_ + second;
+  const int unknowns = signals_ + 1 + second;
+  const int columns = unknowns + 1;
   if (live_ < kLeastSteps * unknowns) return false;
   const auto every = static_cast<int>(std::max(1L, live_ / (kStepsForCosts * unknowns)));
-  tile_.resize((unknowns + 1) * width_);
-  sums_.resize(static_cast<std::size_t>(unknowns) * (unknowns + 1) * kSumLanes);
-  tile_rows_.resize(unknowns);
-  for (int r = 0; r < unknowns; ++r) tile_rows_[r] = r;
-  double squares = 0;
-  double sum = 0;
-  long told = 0;
-  for (int m = 0; m < t.steps(); m += every) {
-    double* one = tile_.data();
-    double* z = one + width_;
-    double* to = z + static_cast<std::size_t>(signals_) * width_;
-    for (std::size_t i = 0; i < width_; ++i) one[i] = m < lengths_[i] ? 1.0 : 0.0;
-    load_signals(t, m, z, width_);
+  const int at_once = steps_at_once(width_);
+  tile_.resize(static_cast<std::size_t>(columns) * at_once * width_);
+  // Of (z, 1, second powers, cost) with themselves.
+  const std::size_t entries = static_cast<std::size_t>(columns) * columns;
+  sums_.resize(entries * kSumLanes);
+  for (int m = 0; m < t.steps();) {
+    const int first = m;
+    const int count = std::min(at_once, steps_left(t, m, every));
+    const std::size_t stride = static_cast<std::size_t>(count) * width_;
+    const double* z = tile_.data();
+    load_signals(t, signals(), lengths_.data(), first, every, count, 0, width_, tile_.data());
+    double* to = tile_.data() + static_cast<std::size_t>(signals_ + 1) * stride;
     for (int a = 0; a < signals_; ++a) {
-      for (int b = a; b < (products ? signals_ : a + 1); ++b, to += width_) {
-        for (std::size_t i = 0; i < width_; ++i) to[i] = z[a * width_ + i] * z[b * width_ + i];
+      for (int b = a; b < (products ? signals_ : a + 1); ++b, to += stride) {
+        for (std::size_t i = 0; i < stride; ++i) to[i] = z[a * stride + i] * z[b * stride + i];
       }
     }
-    for (std::size_t i = 0; i < width_; ++i) {
-      to[i] = m < lengths_[i] ? t.cost_row(m)[i] : 0.0;
-      squares += to[i] * to[i];
-      sum += to[i];
-      told += m < lengths_[i] ? 1 : 0;
+    const double* live = z + static_cast<std::size_t>(signals_) * stride;
+    for (; m < first + count * every; m += every) {
+      for (std::size_t i = 0; i < width_; ++i, ++live, ++to) {
+        *to = *live > 0 ? t.cost_row(m)[i] : 0.0;
+      }
     }
-    // The upper triangle, two rows at a time.
-    for (int r = 0; r < unknowns; r += 2) {
-      sum_products(tile_.data(), width_, tile_rows_.data() + r, std::min(2, unknowns - r), r,
-                   unknowns + 1 - r, m > 0,
-                   sums_.data() + static_cast<std::size_t>(r) * (unknowns + 1) * kSumLanes);
-    }
+    sum_triangle(z, z, stride, columns, columns, first > 0, sums_.data());
   }
-  moments_.resize(unknowns, unknowns + 1);
-  for (int r = 0; r < unknowns; ++r) {
-    const int first = r - r % 2;
-    const int columns = unknowns + 1 - first;
-    const double* row = sums_.data() +
-                        static_cast<std::size_t>(first) * (unknowns + 1) * kSumLanes +
-                        static_cast<std::size_t>(r % 2) * columns * kSumLanes;
-    for (int c = r; c <= unknowns; ++c) {
-      moments_(r, c) = add_lanes(row + static_cast<std::size_t>(c - first) * kSumLanes);
-      if (c < unknowns) moments_(c, r) = moments_(r, c);
-    }
-  }
-  if (!moments_.allFinite() ||
-      !solve_scaled(moments_.leftCols(unknowns), moments_.rightCols(1), found_)) {
-    return false;
-  }
-  const double left = squares - found_.col(0).dot(moments_.col(unknowns));
-  const double variance = squares - sum * sum / static_cast<double>(told);
-  if (left > (exactly ? kAllExplained * squares : kMostUnexplained * variance)) return false;
-  cost_slope_ = found_.col(0).segment(1, signals_);
+  system_.resize(sums_.size());
+  leave_out_lanes(unknowns, columns, sums_.data(), system_.data(), nullptr);
+  if (!solve_in_lanes(unknowns, 1, kModelRidge, system_.data())) return false;
+  const auto found = [&](int k) { return system_[lane_of(k, columns, unknowns)]; };
+  const auto with_cost = [&](int k) { return add_lanes(&sums_[lane_of(k, columns, unknowns)]); };
+  const double squares = with_cost(unknowns);
+  const double sum = with_cost(signals_);
+  double left = squares;
+  for (int k = 0; k < unknowns; ++k) left -= found(k) * with_cost(k);
+  const double variance =
+      squares - sum * sum / add_lanes(&sums_[lane_of(signals_, columns, signals_)]);
+  if (!(left <= (exactly ? kAllExplained * squares : kMostUnexplained * variance))) return false;
+  cost_slope_.resize(signals_);
+  for (int k = 0; k < signals_; ++k) cost_slope_(k) = found(k);
   cost_hessian_.setZero(signals_, signals_);
-  int k = 1 + signals_;
+  int k = signals_ + 1;
   for (int a = 0; a < signals_; ++a) {
     for (int b = a; b < (products ? signals_ : a + 1); ++b, ++k) {
-      cost_hessian_(a, b) = cost_hessian_(b, a) = (a == b ? 2 : 1) * found_(k, 0);
+      cost_hessian_(a, b) = cost_hessian_(b, a) = (a == b ? 2 : 1) * found(k);
     }
   }
+  sum_of_squares_ = !products;
   return true;
 }
 
 bool ModelCritic::find_curvature(int steps) {
   // P of 2^k steps to go, of the policy without limits: P ← P + (A + BK)ᵀ^r P (A + BK)^r, r ← 2r.
-  const auto b = dynamics_.middleRows(features_, actions_).transpose();
-  Eigen::MatrixXd power = dynamics_.topRows(features_).transpose() + b * gains_;
-  Eigen::MatrixXd with_policy(signals_, features_);
-  with_policy << Eigen::MatrixXd::Identity(features_, features_), gains_;
-  Eigen::MatrixXd value = with_policy.transpose() * cost_hessian_ * with_policy;
-  const auto curvature = [&] {
-    return (cost_hessian_.bottomRightCorner(actions_, actions_) + b.transpose() * value * b).eval();
+  // By rows of `width`, with zeros behind what they hold.
+  const auto features = static_cast<std::size_t>(features_);
+  const auto actions = static_cast<std::size_t>(actions_);
+  const auto signals = static_cast<std::size_t>(signals_);
+  const std::size_t width = (features + kSumLanes - 1) / kSumLanes * kSumLanes;
+  policy_.assign(signals * width, 0.0);  // (I, K)
+  for (std::size_t f = 0; f < features; ++f) policy_[f * width + f] = 1;
+  for (std::size_t a = 0; a < actions; ++a) {
+    std::copy_n(gains_.data() + a * features, features, &policy_[(features + a) * width]);
+  }
+  product_.resize(signals * width);
+  value_.resize(features * width);
+  power_.resize(features * width);
+  const double* dynamics = dynamics_rows_.data();  // (A B)ᵀ
+  multiply_rows(features_, signals_, width, dynamics, 1, features, policy_.data(), false,
+                power_.data());
+  multiply_rows(signals_, signals_, width, cost_hessian_.data(), signals, 1, policy_.data(), false,
+                product_.data());
+  multiply_rows(features_, signals_, width, policy_.data(), 1, width, product_.data(), false,
+                value_.data());
+  const auto find = [&] {  // H = ∂²c/∂v² + BᵀPB
+    const double* b = dynamics + features * features;
+    curvature_ = cost_hessian_.bottomRightCorner(actions_, actions_);
+    multiply_rows(actions_, features_, width, b, features, 1, value_.data(), false,
+                  product_.data());
+    for (std::size_t i = 0; i < actions * actions; ++i) {
+      const double* row = &product_[i / actions * width];
+      const double* column = b + i % actions * features;
+      double sum = 0;
+      for (std::size_t f = 0; f < features; ++f) sum += row[f] * column[f];
+      curvature_.data()[i] += sum;
+    }
+    return curvature_.trace();
   };
   double half = kInfinity;  // tr H with half as many steps to go
   for (int k = std::bit_width(static_cast<unsigned>(steps)); k > 1; --k) {
-    if (k == 2) half = curvature().trace();
-    const Eigen::MatrixXd carried = value * power;
-    value += power.transpose() * carried;
-    const Eigen::MatrixXd squared = power * power;
-    power = squared;
+    if (k == 2) half = find();
+    multiply_rows(features_, features_, width, value_.data(), width, 1, power_.data(), false,
+                  product_.data());
+    multiply_rows(features_, features_, width, power_.data(), 1, width, product_.data(), true,
+                  value_.data());
+    multiply_rows(features_, features_, width, power_.data(), width, 1, power_.data(), false,
+                  product_.data());
+    std::copy_n(product_.data(), power_.size(), power_.data());
   }
-  curvature_ = curvature();
-  runs_away_ = !(curvature_.trace() <= kMostRunaway * half);  // H with it
+  runs_away_ = !(find() <= kMostRunaway * half);  // H with it
   if (runs_away_ || !curvature_.allFinite()) return false;
+  const double mean = curvature_.trace() / actions_;
+  if (!(mean > 0)) return false;
+  // Few H have an eigenvalue that is too small, which a factorisation tells sooner.
+  RowMajor shifted = curvature_;
+  shifted.diagonal().array() -= kLeastCurvature * mean;
+  if (actions_ == 1 || shifted.llt().info() == Eigen::Success) return true;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(curvature_);
-  const double mean = eigen.eigenvalues().mean();
-  if (eigen.info() != Eigen::Success || !(mean > 0)) return false;
+  if (eigen.info() != Eigen::Success) return false;
   curvature_ = eigen.eigenvectors() *
                eigen.eigenvalues().cwiseMax(kLeastCurvature * mean).asDiagonal() *
                eigen.eigenvectors().transpose();
@@ -283,7 +285,7 @@ void ModelCritic::value_ends(const Trajectories& t) {
     value = (hessian + closed.transpose() * value * closed).eval();
     for (int i = 0; i < t.count(); ++i) {
       if (t.end(i) != EndReason::cut_short || t.length(i) + to_go != t.steps()) continue;
-      for (int f = 0; f < features_; ++f) x(f) = t.final_feature(i, f);
+      for (int f = 0; f < features_; ++f) x(f) = t.final_feature(i, rows_[f]);
       x = (value * x + linear).eval();
       for (int f = 0; f < features_; ++f) {
         adjoints_[f * width_ + i] = adjoints_[(features_ + f) * width_ + i] = x(f);
@@ -292,85 +294,59 @@ void ModelCritic::value_ends(const Trajectories& t) {
   }
 }
 
-void ModelCritic::differentiate(const Trajectories& t, const double* step_weights) {
-  const std::size_t parameters = static_cast<std::size_t>(actions_) * features_;
-  gradients_.assign(parameters * width_, 0.0);
-  lane_gradients_.assign(parameters * width_, 0.0);
-  products_.assign(static_cast<std::size_t>(features_) * (features_ + 1) / 2 * width_, 0.0);
-  const AdjointModel model{sigma_.data(),         gains_.data(),         low_.data(),
-                           high_.data(),          cost_slope_.data(),    cost_hessian_.data(),
-                           dynamics_rows_.data(), lane_dynamics_.data(), step_weights};
-  add_adjoints(t, model, lengths_.data(), adjoints_.data(),
-               {gradients_.data(), lane_gradients_.data(), products_.data()});
+void ModelCritic::close_loop(const double* dynamics, std::size_t width, double* closed) const {
+  const std::size_t a = static_cast<std::size_t>(features_) * width;
+  const std::size_t b = static_cast<std::size_t>(actions_) * width;
+  std::copy_n(dynamics + a, b, closed);
+  std::copy_n(dynamics, a, closed + b);
+  for (int f = 0; f < features_; ++f) {
+    for (int k = 0; k < actions_; ++k) {
+      const double gain = gains_(k, f);
+      double* to = closed + b + static_cast<std::size_t>(f) * width;
+      const double* from = closed + static_cast<std::size_t>(k) * width;
+      for (std::size_t i = 0; i < width; ++i) to[i] += gain * from[i];
+    }
+  }
 }
 
-bool ModelCritic::choose_step(const Trajectories& t, const double* step_weights) {
-  const int features = features_;
-  const int parameters = actions_ * features;
-  // S_ab = Σ D_a D_b ΦΦᵀ of each group: first as if no action had been at its limit.
-  std::vector<Eigen::MatrixXd>& normals = group_normals_;
-  normals.resize(groups_);
-  Eigen::MatrixXd square(features, features);
-  for (int g = 0; g < groups_; ++g) {
-    std::size_t at = 0;
-    for (int f = 0; f < features; ++f) {
-      for (int h = f; h < features; ++h, at += width_) {
-        double sum = 0;
-        for (int i = g; i < t.count(); i += kGroups) sum += products_[at + i];
-        square(f, h) = square(h, f) = sum;
-      }
-    }
-    normals[g].resize(parameters, parameters);
-    for (int a = 0; a < actions_; ++a) {
-      for (int b = 0; b < actions_; ++b) {
-        normals[g].block(a * features, b * features, features, features) =
-            curvature_(a, b) * square;
-      }
-    }
-  }
-  Eigen::VectorXd x(features);
-  std::vector<char> held(actions_);
-  for (int i = 0; i < t.count(); ++i) {
-    Eigen::MatrixXd& normal = normals[i % kGroups];
-    for (int m = 0; m < t.length(i); ++m) {
-      bool any = false;
-      for (int a = 0; a < actions_; ++a) {
-        held[a] = is_free(t, i, m, a) ? 0 : 1;
-        any = any || held[a] != 0;
-      }
-      if (!any) continue;
-      for (int f = 0; f < features; ++f) x(f) = t.feature(i, m, f);
-      square.noalias() = x * x.transpose();
-      if (step_weights != nullptr) square *= step_weights[m];
-      for (int a = 0; a < actions_; ++a) {
-        for (int b = 0; b < actions_; ++b) {
-          if (held[a] == 0 && held[b] == 0) continue;
-          normal.block(a * features, b * features, features, features) -= curvature_(a, b) * square;
-        }
-      }
-    }
-  }
-  normal_ = normals[0];
-  for (int g = 1; g < groups_; ++g) normal_ += normals[g];
-  gradient_.setZero(parameters);
-  Eigen::MatrixXd lanes = Eigen::MatrixXd::Zero(parameters, groups_);
-  for (int k = 0; k < parameters; ++k) {
-    for (int i = 0; i < t.count(); ++i) {
-      gradient_(k) += gradients_[k * width_ + i];
-      lanes(k, i % kGroups) += lane_gradients_[k * width_ + i];
-    }
-  }
-  if (!gradient_.allFinite() || !lanes.allFinite()) return false;
-  if (!solve_scaled(normal_, -gradient_, found_)) return false;
-  newton_step_ = found_.col(0);
-  const Eigen::VectorXd all_lanes = lanes.rowwise().sum();
+bool ModelCritic::differentiate(const Trajectories& t, const double* step_weights) {
+  const int parameters = actions_ * features_;
+  const int columns = parameters + 1;
+  const auto width = static_cast<std::size_t>(features_);
+  // (B A + BK)ᵀ, of the whole model and of the lanes'.
+  closed_loop_.resize(static_cast<std::size_t>(signals_) * width);
+  lane_closed_loop_.resize(lane_dynamics_.size());
+  close_loop(dynamics_rows_.data(), width, closed_loop_.data());
+  close_loop(lane_dynamics_.data(), width * kSumLanes, lane_closed_loop_.data());
+  const AdjointModel model{
+      signals(),       gains_.data(),       cost_slope_.data(),       cost_hessian_.data(),
+      sum_of_squares_, closed_loop_.data(), lane_closed_loop_.data(), step_weights};
+  sum_adjoints(t, model, lengths_.data(), adjoints_.data(), adjoint_sums_);
+  normals_.resize(static_cast<std::size_t>(parameters) * columns * kSumLanes);
+  sum_normals(adjoint_sums_, features_, actions_, curvature_.data(), normals_.data());
+  whole_.resize(normals_.size());
+  without_.resize(normals_.size());
+  leave_out_lanes(parameters, columns, normals_.data(), whole_.data(), without_.data());
+  gradient_.resize(parameters);
+  newton_step_.resize(parameters);
   noise_.resize(parameters, groups_);
-  for (int g = 0; g < groups_; ++g) {
-    if (!solve_scaled(normal_ - normals[g], lanes.col(g) - all_lanes, found_)) return false;
-    noise_.col(g) = found_.col(0);
+  for (int k = 0; k < parameters; ++k) {
+    gradient_(k) = whole_[lane_of(k, columns, parameters)];
+    const double* lanes = &adjoint_sums_.gradients[lane_of(parameters + k, 1, 0)];
+    const double sum = add_lanes(lanes);
+    double* to = &without_[lane_of(k, columns, parameters)];
+    for (std::size_t lane = 0; lane < kSumLanes; ++lane) to[lane] = sum - lanes[lane];
   }
-  gradient_ /= t.count();
-  to_units_of_actions();
+  if (!solve_in_lanes(parameters, 1, kModelRidge, whole_.data()) ||
+      !solve_in_lanes(parameters, 1, kModelRidge, without_.data())) {
+    return false;
+  }
+  for (int k = 0; k < parameters; ++k) {
+    const std::size_t at = lane_of(k, columns, parameters);
+    newton_step_(k) = -whole_[at];
+    for (int g = 0; g < groups_; ++g) noise_(k, g) = -without_[at + static_cast<std::size_t>(g)];
+  }
+  to_units_of_actions(t.count());
   return true;
 }
 
@@ -414,35 +390,62 @@ bool ModelCritic::plan(int steps) {
   const int inputs = signals_ + 1;
   constant_ = -1;
   for (int f = 0; f < features_; ++f) {
-    const double mean = moments_(f, signals_) / moments_(signals_, signals_);
-    const double square = moments_(f, f) / moments_(signals_, signals_);
+    const double mean = moment(f, signals_) / moment(signals_, signals_);
+    const double square = moment(f, f) / moment(signals_, signals_);
     if (mean == 0 || std::abs(square - mean * mean) > kSameEverywhere * square) continue;
     constant_ = f;
     constant_value_ = mean;
   }
   if (!planned_change(dynamics_, steps, newton_step_)) return false;
+  without_.resize(moments_.size());
+  system_.resize(moments_.size());
+  leave_out_lanes(inputs, inputs + features_, moments_.data(), system_.data(), without_.data());
+  if (!solve_in_lanes(inputs, features_, kModelRidge, without_.data())) return false;
   noise_.resize(newton_step_.size(), groups_);
+  Eigen::MatrixXd dynamics(inputs, features_);
   for (int g = 0; g < groups_; ++g) {
-    const Eigen::MatrixXd without = moments_ - group_moments_[g];
-    if (!solve_scaled(without.leftCols(inputs), without.rightCols(features_), found_) ||
-        !planned_change(found_, steps, without_group_)) {
-      return false;
+    for (int r = 0; r < inputs; ++r) {
+      for (int f = 0; f < features_; ++f) {
+        dynamics(r, f) = without_[lane_of(r, inputs + features_, inputs + f) + g];
+      }
     }
+    if (!planned_change(dynamics, steps, without_group_)) return false;
     noise_.col(g) = without_group_;
   }
   gradient_.resize(0);
-  to_units_of_actions();
+  to_units_of_actions(1);
   return true;
 }
 
-void ModelCritic::to_units_of_actions() {
-  const Eigen::VectorXd mean = noise_.rowwise().mean();
-  noise_.colwise() -= mean;
-  noise_ *= std::sqrt((groups_ - 1.0) / groups_);
+void ModelCritic::to_units_of_actions(int trajectories) {
+  const double share = std::sqrt((groups_ - 1.0) / groups_);
   for (int a = 0; a < actions_; ++a) {  // a change of α moves u, not u/σ
-    if (gradient_.size() > 0) gradient_.segment(a * features_, features_) /= sigma_(a);
-    newton_step_.segment(a * features_, features_) *= sigma_(a);
-    noise_.middleRows(a * features_, features_) *= sigma_(a);
+    for (int k = a * features_; k < (a + 1) * features_; ++k) {
+      if (gradient_.size() > 0) gradient_(k) *= per_sigma_(a) / trajectories;
+      newton_step_(k) *= sigma_(a);
+      double mean = 0;
+      for (int g = 0; g < groups_; ++g) mean += noise_(k, g) / groups_;
+      for (int g = 0; g < groups_; ++g) noise_(k, g) = (noise_(k, g) - mean) * share * sigma_(a);
+    }
+  }
+}
+
+void ModelCritic::to_all_features() {
+  if (features_ == all_features_) return;
+  const auto place = [&](Eigen::Index k) {
+    return k / features_ * all_features_ + rows_[static_cast<std::size_t>(k % features_)];
+  };
+  const Eigen::VectorXd step = newton_step_;
+  const Eigen::VectorXd gradient = gradient_;
+  const Eigen::MatrixXd noise = noise_;
+  const Eigen::Index parameters = static_cast<Eigen::Index>(actions_) * all_features_;
+  newton_step_.setZero(parameters);
+  noise_.setZero(parameters, groups_);
+  if (gradient.size() > 0) gradient_.setZero(parameters);
+  for (Eigen::Index k = 0; k < step.size(); ++k) {
+    newton_step_(place(k)) = step(k);
+    noise_.row(place(k)) = noise.row(k);
+    if (gradient.size() > 0) gradient_(place(k)) = gradient(k);
   }
 }
 
@@ -455,18 +458,22 @@ bool ModelCritic::fit(const Trajectories& t, const GaussianPolicy& played, const
   if (!(fit_costs(t, false, true) || fit_costs(t, true, false)) || !fit_dynamics(t)) return false;
   const bool stable = find_curvature(t.steps());
   planned_ = runs_away_;
-  if (planned_) return plan(t.steps());
-  if (!stable || t.failed() > 0) return false;
-  value_ends(t);
-  differentiate(t, step_weights);
-  return choose_step(t, step_weights);
+  if (planned_) {
+    if (!plan(t.steps())) return false;
+  } else {
+    if (!stable || t.failed() > 0) return false;
+    value_ends(t);
+    if (!differentiate(t, step_weights)) return false;
+  }
+  to_all_features();
+  return true;
 }
 
 double ModelCritic::step_noise(const Eigen::MatrixXd& metric) const {
   double noise = 0;
   for (Eigen::Index g = 0; g < noise_.cols(); ++g) {
     for (int a = 0; a < actions_; ++a) {
-      const auto part = noise_.col(g).segment(a * features_, features_);
+      const auto part = noise_.col(g).segment(a * all_features_, all_features_);
       noise += part.dot(action_block(metric, a) * part);
     }
   }

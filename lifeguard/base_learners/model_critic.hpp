@@ -3,6 +3,8 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "lifeguard/base_learners/adjoint_kernel.hpp"
+#include "lifeguard/base_learners/batch_kernels.hpp"
 #include "lifeguard/core/numbers.hpp"
 #include "lifeguard/policy/action_range.hpp"
 #include "lifeguard/policy/policy.hpp"
@@ -34,6 +36,9 @@ namespace lifeguard {
 /// delete-group jackknife). Each group has a model of its own there, so that what the models are
 /// unsure of is in it as well as what the starts were.
 ///
+/// Features that are products of two others (second order) are functions of the state and no
+/// states: the model has none of them, and their gains stay as they are.
+///
 /// All is in units of the actions' noises, so it does not depend on what they are measured in.
 class ModelCritic {
  public:
@@ -61,6 +66,9 @@ class ModelCritic {
 
   void lay_out(const Trajectories& trajectories, const GaussianPolicy& played,
                const ActionRange& range);
+  SignalRows signals() const {
+    return {features_, rows_.data(), per_sigma_.data(), low_.data(), high_.data()};
+  }
   bool fit_dynamics(const Trajectories& trajectories);
   /// With products of different signals, or with squares alone. False if it does not explain the
   /// costs: nearly all of them, or, if `exactly`, all.
@@ -73,41 +81,48 @@ class ModelCritic {
   bool planned_change(const Eigen::MatrixXd& dynamics, int steps, Eigen::VectorXd& change) const;
   /// λ behind the last step of trajectories that were cut short, where the model goes on.
   void value_ends(const Trajectories& trajectories);
-  void differentiate(const Trajectories& trajectories, const double* step_weights);
-  bool choose_step(const Trajectories& trajectories, const double* step_weights);
+  bool differentiate(const Trajectories& trajectories, const double* step_weights);
+  /// (A B)ᵀ of rows of `width` → (B A + BK)ᵀ.
+  void close_loop(const double* dynamics, std::size_t width, double* closed) const;
   /// noise_ less its mean, and the results from units of noise to those of the actions.
-  void to_units_of_actions();
-  /// z_m of all trajectories, in rows of width_ that are `stride` apart: 0 where one is not live.
-  void load_signals(const Trajectories& trajectories, int m, double* to, std::size_t stride) const;
-  bool is_free(const Trajectories& trajectories, int i, int m, int a) const {
-    const double u = trajectories.action(i, m, a) / sigma_(a);
-    return u > low_(a) && u < high_(a);
+  void to_units_of_actions(int trajectories);
+  /// The results of the states' gains to those of all features, where the others do not change.
+  void to_all_features();
+  /// The sum over all groups of a moment of (z, 1) with (z, 1, Φ⁺), r ≤ c.
+  double moment(int r, int c) const {
+    return add_lanes(
+        &moments_[static_cast<std::size_t>(r * (signals_ + 1 + features_) + c) * kSumLanes]);
   }
 
-  int features_ = 0, actions_ = 0, signals_ = 0, groups_ = 0;
-  std::size_t width_ = 0;  // of a row: trajectories and padding
-  long live_ = 0;          // steps
-  AlignedVector<double> lengths_;
-  Eigen::VectorXd sigma_;
+  std::vector<int> rows_;  // the features of the batch that are states of the model
+  int features_ = 0;       // their number
+  int all_features_ = 0, actions_ = 0, signals_ = 0, groups_ = 0;
+  std::size_t width_ = 0;                     // of a row: trajectories and padding
+  long live_ = 0;                             // steps
+  AlignedVector<double> lengths_, followed_;  // followed_: steps after which the state is known
+  Eigen::VectorXd sigma_, per_sigma_;
   RowMajor gains_;              // in units of noise, and so is all that concerns actions below
   Eigen::VectorXd low_, high_;  // infinite without a limit
   AlignedVector<double> tile_, sums_;
-  std::vector<int> tile_rows_;
-  std::vector<Eigen::MatrixXd> group_moments_;  // of (z, 1) with (z, 1, Φ⁺)
-  Eigen::MatrixXd moments_, found_;
-  Eigen::MatrixXd dynamics_;  // (A B b)ᵀ
+  AlignedVector<double> moments_;          // of (z, 1) with (z, 1, Φ⁺), in lanes
+  AlignedVector<double> whole_, without_;  // the sums over all lanes; without one of them
+  AlignedVector<double> system_;           // to be solved
+  Eigen::MatrixXd dynamics_;               // (A B b)ᵀ
   AlignedVector<double> dynamics_rows_, lane_dynamics_;
+  AlignedVector<double> closed_loop_, lane_closed_loop_;  // (B A + BK)ᵀ
   RowMajor cost_hessian_;
-  Eigen::VectorXd cost_slope_;  // at z = 0
-  Eigen::MatrixXd curvature_;   // H
-  bool runs_away_ = false;      // the loop, if actions had no limits
+  bool sum_of_squares_ = false;                             // cost_hessian_ is diagonal
+  Eigen::VectorXd cost_slope_;                              // at z = 0
+  RowMajor curvature_;                                      // H
+  AlignedVector<double> policy_, value_, power_, product_;  // of find_curvature
+  bool runs_away_ = false;                                  // the loop, if actions had no limits
   bool planned_ = false;
   int constant_ = -1;  // a feature that is always constant_value_
   double constant_value_ = 1;
   Eigen::VectorXd without_group_;
-  AlignedVector<double> adjoints_, gradients_, lane_gradients_, products_;
-  std::vector<Eigen::MatrixXd> group_normals_;  // N of each group
-  Eigen::MatrixXd normal_;
+  AlignedVector<double> adjoints_;
+  AdjointSums adjoint_sums_;
+  AlignedVector<double> normals_;  // N of each group, in lanes
   Eigen::VectorXd gradient_;
   Eigen::VectorXd newton_step_;
   Eigen::MatrixXd noise_;  // δ without a group, less their mean

@@ -8,24 +8,26 @@ namespace lifeguard {
 namespace {
 
 /// How many steps are looked at: that random numbers fit by chance so often is out of question.
-constexpr int kSteps = 6;
+constexpr int kStepsLookedAt = 6;
+/// Of more of them pairs are not tried.
+constexpr int kMostFeatures = 256;
 /// A product may be rounded otherwise where it was computed.
-constexpr double kRounding = 1e-12;
+constexpr double kProductRounding = 1e-12;
 
 /// Φ at some steps, one in each column.
 Eigen::MatrixXd some_steps(const Trajectories& t) {
-  Eigen::MatrixXd features(t.features(), kSteps);
+  Eigen::MatrixXd features(t.features(), kStepsLookedAt);
   Eigen::Index found = 0;
   // Later steps first: a batch may begin where many features are zero.
-  for (int k = 0; k < t.count() && found < kSteps; ++k) {
+  for (int k = 0; k < t.count() && found < kStepsLookedAt; ++k) {
     const int length = t.length(k);
     if (length == 0) continue;
-    const int m = length - 1 - k % std::min(length, kSteps);
+    const int m = length - 1 - k % std::min(length, kStepsLookedAt);
     for (int f = 0; f < t.features(); ++f) features(f, found) = t.feature(k, m, f);
     ++found;
   }
   // Fewer trajectories: further steps of the first.
-  for (int m = t.count() > 0 ? t.length(0) - 2 : -1; m >= 0 && found < kSteps; --m) {
+  for (int m = t.count() > 0 ? t.length(0) - 2 : -1; m >= 0 && found < kStepsLookedAt; --m) {
     for (int f = 0; f < t.features(); ++f) features(f, found) = t.feature(0, m, f);
     ++found;
   }
@@ -36,10 +38,11 @@ Eigen::MatrixXd some_steps(const Trajectories& t) {
 
 std::vector<int> features_without_products(const Trajectories& t) {
   const Eigen::MatrixXd steps = some_steps(t);
+  const bool decided = steps.cols() == kStepsLookedAt && t.features() <= kMostFeatures;
   const auto is_product = [&](int f, int a, int b) {
     for (Eigen::Index s = 0; s < steps.cols(); ++s) {
       const double product = steps(a, s) * steps(b, s);
-      if (std::abs(steps(f, s) - product) > kRounding * std::abs(product)) return false;
+      if (std::abs(steps(f, s) - product) > kProductRounding * std::abs(product)) return false;
     }
     return true;
   };
@@ -47,7 +50,7 @@ std::vector<int> features_without_products(const Trajectories& t) {
   for (int f = 0; f < t.features(); ++f) {
     bool product = false;
     // A feature times a constant 1 is itself.
-    for (int a = 0; a < t.features() && !product && steps.cols() == kSteps; ++a) {
+    for (int a = 0; a < t.features() && !product && decided; ++a) {
       for (int b = a; b < t.features() && !product && a != f; ++b) {
         product = b != f && is_product(f, a, b);
       }
