@@ -537,17 +537,17 @@ bool EmpiricalBayesRule::weigh_mean() {
   // that hardly saw anything, and so stayed near m, as much as all others.
   if (next_takes_part_) {
     if (!factorise(next_.prior, next_belief_.information)) return false;
-    block_.setZero(parameters_, parameters_);
+    information_.setZero(parameters_, parameters_);
     for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
-      block_.block(a * features_, a * features_, features_, features_) =
+      information_.block(a * features_, a * features_, features_, features_) =
           action_block(next_belief_.information, a);
     }
-    system_ = block_;
+    system_ = information_;
     factor_.solveInPlace(system_);  // MA
     weighed_ = next_belief_.evidence;
     weighed_.noalias() -= system_.transpose() * next_belief_.evidence;
-    covariance_ = block_;
-    covariance_.noalias() -= block_ * system_;
+    covariance_ = information_;
+    covariance_.noalias() -= information_ * system_;
     if (next_.mean_rounds == 0) {
       next_.mean_weight.setZero(parameters_, parameters_);
       next_.mean_pull.setZero(parameters_);

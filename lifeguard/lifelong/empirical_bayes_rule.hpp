@@ -235,6 +235,7 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   Eigen::MatrixXd scaled_;  // G / r
   Eigen::MatrixXd damped_;  // G + c τ Ḡ
   Eigen::MatrixXd block_;
+  Eigen::MatrixXd information_;  // I ⊗ A
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::MatrixXd covariance_;
