@@ -255,7 +255,7 @@ int cross_validated_k(const ExperimentConfig& config, const DrawnTasks& drawn,
     PlayableTask task;
     task.anchor = drawn.start;
     task.sigma = unseen[t].settings.sigma;
-    task.range = {unseen[t].settings.action_low, unseen[t].settings.action_high};
+    task.range = told_action_range(unseen[t]);
     if (drawn.constrained()) task.safe_set = safe_set_of(config, unseen[t]);
     task.play = [&, t](const GaussianPolicy& policy, int round, Trajectories& out) {
       RolloutSettings rollouts;
@@ -313,6 +313,14 @@ void add_tasks(const ExperimentConfig& config, const DrawnTasks& drawn, Learner&
 
 }  // namespace
 
+ActionRange told_action_range(const Task& task) {
+  const TaskSettings& settings = task.settings;
+  const bool limited = settings.action_low.array().isFinite().any() ||
+                       settings.action_high.array().isFinite().any();
+  if (!limited && !can_simulate(task.system)) return {};
+  return {settings.action_low, settings.action_high};
+}
+
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const DrawnTasks& drawn,
                                             const LongWork& work) {
   Methods methods = config.settings;
@@ -328,7 +336,7 @@ std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, cons
   auto* safe = dynamic_cast<Learner*>(learner.get());
   const auto tell_ranges = [&] {
     for (const Task& task : drawn.tasks) {
-      learner->set_action_range(task.name, {task.settings.action_low, task.settings.action_high});
+      learner->set_action_range(task.name, told_action_range(task));
     }
   };
   if (safe != nullptr && (drawn.constrained() || !settings.require_bounded_sets)) {

@@ -86,6 +86,10 @@ int scheduled_task(const ExperimentConfig& config, long round);
 /// The round after `round` in which all policies are evaluated; see evaluation.spacing.
 long next_evaluation(const ExperimentConfig& config, long round);
 
+/// What a learner is told of the task's action limits. Of a machine that is not simulated infinite
+/// ones are limits that nobody told.
+ActionRange told_action_range(const Task& task);
+
 /// The method that the configuration names (variants resolved), with all drawn tasks. Methods
 /// without constraints start from the same policies.
 std::unique_ptr<PolicyLearner> make_learner(const ExperimentConfig& config, const DrawnTasks& drawn,

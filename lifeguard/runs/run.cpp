@@ -68,8 +68,7 @@ void Run::add_task(const DrawnTask& added) {
   const bool chosen = added.first.parameters.size() > 0;
   learner.add_task(added.task.name, added.safe_set, added.task.settings.sigma,
                    chosen ? std::optional(added.first.parameters) : std::nullopt);
-  learner.set_action_range(added.task.name,
-                           {added.task.settings.action_low, added.task.settings.action_high});
+  learner.set_action_range(added.task.name, told_action_range(added.task));
   if (ledger_) {
     ledger_->add_task(added.safe_set.constrained() ? std::optional(added.safe_set) : std::nullopt);
   }
@@ -94,8 +93,7 @@ void Run::set_task(int task, const DrawnTask& changed) {
     judged_policies_.col(task).setConstant(kNaN);
   }
   learner.set_sigma(drawn_.tasks[t].name, changed.task.settings.sigma);
-  learner.set_action_range(drawn_.tasks[t].name,
-                           {changed.task.settings.action_low, changed.task.settings.action_high});
+  learner.set_action_range(drawn_.tasks[t].name, told_action_range(changed.task));
   drawn_.tasks[t] = changed.task;
   drawn_.safe_sets[t] = changed.safe_set;
   drawn_.first[t] = changed.first;

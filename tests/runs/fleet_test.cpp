@@ -197,6 +197,21 @@ TEST(FleetFiles, ExternalMachinesCannotBeSimulatedAndSaySo) {
               testing::ThrowsMessage<InvalidInput>(HasSubstr("lifeguard observe")));
 }
 
+// A machine that is simulated has no limits if it says so; of another one nobody told any.
+TEST(FleetFiles, LimitsThatNobodyToldAreNotToldTheLearner) {
+  const ExperimentConfig external = parse_config(fleet_template("external"), "external.toml");
+  Task robot = external.machines[0].task;
+  EXPECT_EQ(told_action_range(robot).high, robot.settings.action_high);
+  robot.settings.action_low.setConstant(-kInfinity);
+  EXPECT_TRUE(told_action_range(robot).known());
+  robot.settings.action_high.setConstant(kInfinity);
+  EXPECT_FALSE(told_action_range(robot).known());
+  Task simulated = make_task("cart", CartPole{});
+  simulated.settings.action_low.setConstant(-kInfinity);
+  simulated.settings.action_high.setConstant(kInfinity);
+  EXPECT_TRUE(told_action_range(simulated).known());
+}
+
 TEST(FleetFiles, RetiredMachinesAreNotPlayed) {
   const ExperimentConfig config =
       small_fleet("[[machine]]\nname = \"c\"\nretired = true\n[[machine]]\nname = \"d\"\n");
