@@ -40,6 +40,8 @@ namespace lifeguard {
 namespace HWY_NAMESPACE {
 
 constexpr std::size_t kVector = hn::MaxLanes(DoubleTag());
+/// How much of a sum of products may be rounding.
+constexpr double kRoundedSum = 1e-13;
 
 /// Fills a row of a tile, from what `rows` has of its first step and what is `pitch` behind it of
 /// each next one: change(x) where the step is live, else 0. seen(lane, x) is told of each.
@@ -281,7 +283,12 @@ void SumNormals(const AdjointSums& sums, int features, int actions, const double
               static_cast<std::size_t>(std::min(f, g) * features + std::max(f, g)) * kSumLanes;
           for (std::size_t lane = 0; lane < kSumLanes; lane += kVector) {
             Lanes product = Lanes::load(products + at + lane);
-            if (held != nullptr) product -= Lanes::load(held + at + lane);
+            if (held != nullptr) {
+              // Summed in another order: what is left by rounding is nothing.
+              const Lanes left = product - Lanes::load(held + at + lane);
+              product = select(magnitude(left) > Lanes(kRoundedSum) * magnitude(product), left,
+                               Lanes(0.0));
+            }
             (h * product).store(to + g * kSumLanes + lane);
           }
         }

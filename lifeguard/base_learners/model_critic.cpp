@@ -20,6 +20,11 @@ constexpr double kModelRidge = 1e-9;
 /// say little that is new.
 constexpr long kStepsForDynamics = 200;
 constexpr long kStepsForCosts = 8;
+/// At how many moments of the longest trajectory at least: many trajectories may begin at the same
+/// place, and say nothing of others there.
+constexpr long kLeastMoments = 8;
+/// The most unknowns of costs with products.
+constexpr int kMostUnknowns = 400;
 /// The least number of steps for each unknown of a group's model.
 constexpr long kLeastSteps = 2;
 /// The largest share of what a step changes that dynamics may leave unexplained, and of the costs'
@@ -27,6 +32,8 @@ constexpr long kLeastSteps = 2;
 constexpr double kMostUnexplained = 0.25;
 /// What is explained up to this share, which the ridge may cause, is explained.
 constexpr double kAllExplained = 1e-8;
+/// What rounding alone may leave of it.
+constexpr double kRoundedShare = 1e-12;
 /// No eigenvalue of H is less than this share of their mean.
 constexpr double kLeastCurvature = 0.05;
 /// How many times H grows at most with twice as many steps to go, if the loop does not run away.
@@ -64,10 +71,11 @@ void ModelCritic::lay_out(const Trajectories& t, const GaussianPolicy& played,
   groups_ = std::min(t.count(), kGroups);
   width_ = padded_count(t);
   lengths_.assign(width_, 0.0);
-  live_ = 0;
+  live_ = longest_ = 0;
   for (int i = 0; i < t.count(); ++i) {
     lengths_[i] = t.length(i);
     live_ += t.length(i);
+    longest_ = std::max<long>(longest_, t.length(i));
   }
   sigma_ = played.noise().values(actions_);
   per_sigma_ = sigma_.cwiseInverse();
@@ -82,10 +90,14 @@ void ModelCritic::lay_out(const Trajectories& t, const GaussianPolicy& played,
   high_ = range.high.cwiseProduct(per_sigma_);
 }
 
+int ModelCritic::one_in(long steps) const {
+  return static_cast<int>(std::max(1L, std::min(live_ / steps, longest_ / kLeastMoments)));
+}
+
 bool ModelCritic::fit_dynamics(const Trajectories& t) {
   const int inputs = signals_ + 1;
   const int columns = inputs + features_;
-  const auto every = static_cast<int>(std::max(1L, live_ / (kStepsForDynamics * inputs)));
+  const int every = one_in(kStepsForDynamics * inputs);
   if (live_ / every < kLeastSteps * inputs * groups_) return false;
   followed_.assign(width_, 0.0);
   for (int i = 0; i < t.count(); ++i) {
@@ -152,8 +164,8 @@ bool ModelCritic::fit_costs(const Trajectories& t, bool products, bool exactly) 
   const int second = products ? signals_ * (signals_ + 1) / 2 : signals_;
   const int unknowns = signals_ + 1 + second;
   const int columns = unknowns + 1;
-  if (live_ < kLeastSteps * unknowns) return false;
-  const auto every = static_cast<int>(std::max(1L, live_ / (kStepsForCosts * unknowns)));
+  if (live_ < kLeastSteps * unknowns || unknowns > kMostUnknowns) return false;
+  const int every = one_in(kStepsForCosts * unknowns);
   const int at_once = steps_at_once(width_);
   tile_.resize(static_cast<std::size_t>(columns) * at_once * width_);
   // Of (z, 1, second powers, cost) with themselves.
@@ -190,7 +202,10 @@ bool ModelCritic::fit_costs(const Trajectories& t, bool products, bool exactly) 
   for (int k = 0; k < unknowns; ++k) left -= found(k) * with_cost(k);
   const double variance =
       squares - sum * sum / add_lanes(&sums_[lane_of(signals_, columns, signals_)]);
-  if (!(left <= (exactly ? kAllExplained * squares : kMostUnexplained * variance))) return false;
+  // Costs that are much alike are nearly explained by a constant.
+  const bool all = left <= kAllExplained * squares &&
+                   left <= std::max(kMostUnexplained * variance, kRoundedShare * squares);
+  if (!(exactly ? all : left <= kMostUnexplained * variance)) return false;
   cost_slope_.resize(signals_);
   for (int k = 0; k < signals_; ++k) cost_slope_(k) = found(k);
   cost_hessian_.setZero(signals_, signals_);
@@ -452,9 +467,8 @@ void ModelCritic::to_all_features() {
 bool ModelCritic::fit(const Trajectories& t, const GaussianPolicy& played, const ActionRange& range,
                       const double* step_weights) {
   lay_out(t, played, range);
-  if (groups_ < 2 || signals_ > AdjointModel::kMostSignals) return false;
-  // Most costs are sums of squares, which is found soon. They are fitted first: those of the
-  // dynamics are the moments that plan() has use for.
+  if (groups_ < 2 || features_ == 0 || signals_ > AdjointModel::kMostSignals) return false;
+  // Most costs are sums of squares, which is found soon.
   if (!(fit_costs(t, false, true) || fit_costs(t, true, false)) || !fit_dynamics(t)) return false;
   const bool stable = find_curvature(t.steps());
   planned_ = runs_away_;

@@ -37,7 +37,8 @@ namespace lifeguard {
 /// unsure of is in it as well as what the starts were.
 ///
 /// Features that are products of two others (second order) are functions of the state and no
-/// states: the model has none of them, and their gains stay as they are.
+/// states: the model has none of them, and their gains stay as they are. Where these are not 0,
+/// that a state moves the actions through them is not in the gradient.
 ///
 /// All is in units of the actions' noises, so it does not depend on what they are measured in.
 class ModelCritic {
@@ -69,6 +70,8 @@ class ModelCritic {
   SignalRows signals() const {
     return {features_, rows_.data(), per_sigma_.data(), low_.data(), high_.data()};
   }
+  /// One in how many steps is looked at, so that there are about so many.
+  int one_in(long steps) const;
   bool fit_dynamics(const Trajectories& trajectories);
   /// With products of different signals, or with squares alone. False if it does not explain the
   /// costs: nearly all of them, or, if `exactly`, all.
@@ -99,6 +102,7 @@ class ModelCritic {
   int all_features_ = 0, actions_ = 0, signals_ = 0, groups_ = 0;
   std::size_t width_ = 0;                     // of a row: trajectories and padding
   long live_ = 0;                             // steps
+  long longest_ = 0;                          // steps of a trajectory
   AlignedVector<double> lengths_, followed_;  // followed_: steps after which the state is known
   Eigen::VectorXd sigma_, per_sigma_;
   RowMajor gains_;              // in units of noise, and so is all that concerns actions below

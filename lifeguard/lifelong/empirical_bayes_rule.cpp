@@ -74,6 +74,11 @@ void require_finite_numbers(std::string_view field, const Eigen::MatrixXd& matri
   require(matrix.allFinite(), field, "(a number that is not finite)", "must be finite");
 }
 
+void require_count(std::string_view field, long count) {
+  constexpr long kMost = 1L << 60;
+  require(count >= 0 && count < kMost, field, static_cast<double>(count), "must be a count");
+}
+
 void read_vector(StateReader& reader, std::string_view field, Eigen::Index size,
                  Eigen::VectorXd& vector) {
   reader.field(field, vector);
@@ -305,7 +310,7 @@ void EmpiricalBayesRule::pool_noise(const RoundLoss& loss) {
   // shrinks by orders of magnitude while tasks are learnt.
   Observation& seen = observation_;
   const double own = std::max(loss.noise_share, kLeastNoiseShare) * seen.norm_squared;
-  if (!std::isfinite(own)) return;
+  if (!(own > 0) || !std::isfinite(own)) return;
   ++next_.noise_rounds;
   const double window = std::max(kFewestNoises, 2.0 * tasks());
   const double rate = 1 / std::min(static_cast<double>(next_.noise_rounds), window);
@@ -533,39 +538,43 @@ void EmpiricalBayesRule::shift_evidence(double sign, const Eigen::VectorXd& mean
 
 bool EmpiricalBayesRule::weigh_mean() {
   // Of a task's change z ~ N(m, P) its rounds say N(b, A) in canonical form, so that of m they say
-  // W = A - AMA and (I - AM)b with M = (P⁻¹ + A)⁻¹. Means of the tasks' places would count those
-  // that hardly saw anything, and so stayed near m, as much as all others.
+  // W = (A⁻¹ + P)⁻¹ = P⁻¹MA and P⁻¹Mb with M = (P⁻¹ + A)⁻¹. Means of the tasks' places would count
+  // those that hardly saw anything, and so stayed near m, as much as all others.
+  const Eigen::MatrixXd& precision = next_.prior.precision();
   if (next_takes_part_) {
     if (!factorise(next_.prior, next_belief_.information)) return false;
-    information_.setZero(parameters_, parameters_);
+    system_.setZero();  // A
     for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
-      information_.block(a * features_, a * features_, features_, features_) =
+      system_.block(a * features_, a * features_, features_, features_) =
           action_block(next_belief_.information, a);
     }
-    system_ = information_;
-    factor_.solveInPlace(system_);  // MA
-    weighed_ = next_belief_.evidence;
-    weighed_.noalias() -= system_.transpose() * next_belief_.evidence;
-    covariance_ = information_;
-    covariance_.noalias() -= information_ * system_;
+    factor_.solveInPlace(system_);
+    covariance_.noalias() = precision * system_;
+    system_ = 0.5 * covariance_;
+    system_ += 0.5 * covariance_.transpose();  // W
+    step_ = next_belief_.evidence;
+    factor_.solveInPlace(step_);
+    weighed_.noalias() = precision * step_;
     if (next_.mean_rounds == 0) {
-      next_.mean_weight.setZero(parameters_, parameters_);
-      next_.mean_pull.setZero(parameters_);
+      // The tasks that were there before any had a controller of its own are known by their mean.
+      next_.mean_rounds = std::max(0L, next_.count - 1);
+      next_.mean_weight = system_;
+      next_.mean_pull.noalias() = system_ * next_.offset;
     }
     ++next_.mean_rounds;
     const double rate = 1 / std::min(static_cast<double>(next_.mean_rounds), 2.0 * tasks());
-    next_.mean_weight += rate * (covariance_ - next_.mean_weight);
+    next_.mean_weight += rate * (system_ - next_.mean_weight);
     next_.mean_pull += rate * (weighed_ - next_.mean_pull);
   }
   if (next_.mean_rounds == 0) return true;
   // Before all of them m is as likely to be anywhere as a task is.
   const double count = std::max(1.0, static_cast<double>(next_.count));
-  system_ = next_.mean_weight + next_.prior.precision() / count;
+  system_ = next_.mean_weight + precision / count;
   factor_.compute(system_);
   if (factor_.info() != Eigen::Success) return false;
   next_.offset = next_.mean_pull;
   factor_.solveInPlace(next_.offset);
-  return true;
+  return next_.offset.allFinite();
 }
 
 bool EmpiricalBayesRule::centre() {
@@ -873,17 +882,19 @@ void EmpiricalBayesRule::load_last(StateReader& reader) {
     read_square(reader, "squares", parameters_, shared_.squares);
     read_square(reader, "uncertainty", parameters_, shared_.uncertainty);
     reader.field("mean_rounds", shared_.mean_rounds);
-    require(shared_.mean_rounds >= 0, "mean_rounds", static_cast<double>(shared_.mean_rounds),
-            "must not be negative");
+    require_count("mean_rounds", shared_.mean_rounds);
     if (shared_.mean_rounds > 0) {
       read_square(reader, "mean_weight", parameters_, shared_.mean_weight);
       read_vector(reader, "mean_pull", parameters_, shared_.mean_pull);
+      factor_.compute(shared_.mean_weight + shared_.prior.precision());
+      require(factor_.info() == Eigen::Success, "mean_weight", "not positive",
+              "must be what rounds say");
     }
     reader.field("log_noise", shared_.log_noise);
     reader.field("noise_rounds", shared_.noise_rounds);
-    require_finite("log_noise", shared_.log_noise);
-    require(shared_.noise_rounds >= 0, "noise_rounds", static_cast<double>(shared_.noise_rounds),
-            "must not be negative");
+    require(std::abs(shared_.log_noise) < 700, "log_noise", shared_.log_noise,
+            "must be the logarithm of a number");
+    require_count("noise_rounds", shared_.noise_rounds);
     Eigen::MatrixXd recent;
     reader.field("recent", recent);
     require(recent.rows() == 3 && recent.cols() <= static_cast<Eigen::Index>(kRecentRounds),

@@ -26,9 +26,10 @@ namespace lifeguard {
 ///
 /// A round touches the visited task and what all have in common, whatever the number of tasks. The
 /// common steps add up to the common point C, and a task is stored by its place z_t = α_t - C from
-/// there, which common steps leave as it is; so does m = C + H moving to the mean of the tasks. A
-/// policy is made of these, cut to its safe set and proven when it is handed out. No task's
-/// constraints concern another one, since a square L expresses every policy.
+/// there, which common steps leave as it is; so does m = C + H moving to the mean of the tasks, or,
+/// where they have controllers of their own, to what all rounds together say of it. A policy is
+/// made of these, cut to its safe set and proven when it is handed out. No task's constraints
+/// concern another one, since a square L expresses every policy.
 class EmpiricalBayesRule : public KnowledgeKeeper {
  public:
   EmpiricalBayesRule(const LearnerSettings& settings, int features, int actions);
@@ -185,7 +186,8 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   bool factorise(const TaskPrior& prior, const Eigen::MatrixXd& information);
   /// next_belief_ is where next_policy_ is; the sums know it.
   void place(int task);
-  /// m moves to the mean of the visited tasks. No policy of theirs moves.
+  /// m moves to the mean of the visited tasks, or to what weigh_mean() finds. No policy of theirs
+  /// moves. False if there is no such m.
   bool centre();
   /// The most likely mean of the changes that tasks with controllers of their own need. False if
   /// there is none.
@@ -235,7 +237,6 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   Eigen::MatrixXd scaled_;  // G / r
   Eigen::MatrixXd damped_;  // G + c τ Ḡ
   Eigen::MatrixXd block_;
-  Eigen::MatrixXd information_;  // I ⊗ A
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::MatrixXd covariance_;

@@ -45,7 +45,7 @@ void Learner::save(std::ostream& out) const {
     writer.field("sigma", task_states()[t].sigma);
     writer.field("visits", task_states()[t].visits);
     const ActionRange& range = task_states()[t].range;
-    writer.field("limited", range.known());
+    writer.field("limits_known", range.known());
     // One by one: a limit may be infinite, which no number of a vector may be.
     for (Eigen::Index a = 0; a < range.low.size(); ++a) {
       writer.field("action_low", range.low(a));
@@ -96,9 +96,9 @@ Learner Learner::load(std::istream& in) {
     reader.field("task", state.id);
     reader.field("sigma", state.sigma);
     reader.field("visits", state.visits);
-    bool limited = false;
-    reader.field("limited", limited);
-    if (limited) {
+    bool limits_known = false;
+    reader.field("limits_known", limits_known);
+    if (limits_known) {
       state.range.low.resize(actions);
       state.range.high.resize(actions);
       for (int a = 0; a < actions; ++a) {

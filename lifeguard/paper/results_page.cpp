@@ -133,7 +133,9 @@ std::string results_page(const std::vector<FigureResult>& results) {
       "`learner` is the default setting for all families;\n",
       machines ? "Closed loops" : "Results", kVersion, first.tasks, first.trajectories, first.steps,
       first.seeds, first.seed);
-  page += machines ? "`pg`, `pg-ella` and `shared` were tuned for each family on other seeds.\n\n"
+  page += machines ? "`pg`, `pg-ella` and `shared` were tuned for each family on other seeds, with "
+                     "gradients\n"
+                     "alone; all methods have the model critic here.\n\n"
                    : "`ours-10`, `ours-50` and `ours-100` are the paper's alternating closed form "
                      "with so many alternations a round. It,\n`pg`, `pg-ella` and `shared` were "
                      "tuned for each family on other seeds, with as many trials for each\n"

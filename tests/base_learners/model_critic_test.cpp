@@ -235,6 +235,22 @@ TEST(ModelCritic, GoesOnBehindACut) {
   EXPECT_LT((critic.newton_step() - whole).norm(), 0.05 * whole.norm());
 }
 
+// Nothing is known of a state's cost where it is always the same, however many trajectories begin
+// there.
+TEST(ModelCritic, LooksBeyondTheFirstStepsOfManyTrajectories) {
+  LinearSystem system = linear_system(40);
+  system.start_deviation.setZero();
+  const Eigen::MatrixXd gains = 0.6 * system.optimal_gains();
+  for (const int trajectories : {20, 3000}) {
+    const Trajectories batch = system.simulate(system.policy(gains), trajectories, 3);
+    ModelCritic critic;
+    ASSERT_TRUE(critic.fit(batch, system.policy(gains), {}));
+    const Eigen::VectorXd truth = system.expected_gradient(gains);
+    EXPECT_LT((critic.cost_gradient() / system.steps - truth).norm(),
+              truth.norm() * 10 / std::sqrt(trajectories));
+  }
+}
+
 TEST(ModelCritic, FindsProductsInCosts) {
   LinearSystem system = linear_system(60);
   system.q(0, 1) = system.q(1, 0) = 0.2;
@@ -249,6 +265,36 @@ TEST(ModelCritic, FindsProductsInCosts) {
             .mean_cost();
       });
   EXPECT_LT((critic.cost_gradient() / system.steps - truth).norm(), 1e-5 * truth.norm());
+}
+
+// What a policy sees of second order is no state: the model has none of it, whether it is planned
+// with or differentiated.
+TEST(ModelCritic, LeavesGainsOfProductsAsTheyAre) {
+  const Task task = make_task("cart-pole", CartPole{});
+  const ActionRange range{task.settings.action_low, task.settings.action_high};
+  const Features second_order{.bias = false, .second_order = true};
+  const int features = second_order.count(task.states());
+  for (const double share : {0.0, 0.8}) {
+    const double sigma = 0.3 * task.settings.sigma.of(0);
+    const Eigen::MatrixXd gains = share * lqr_gains(task);
+    RolloutSettings rollouts;
+    rollouts.trajectories = 20;
+    ModelCritic critic;
+    ASSERT_TRUE(critic.fit(rollout(task, GaussianPolicy(gains, sigma), rollouts),
+                           GaussianPolicy(gains, sigma), range));
+    Eigen::MatrixXd all = Eigen::MatrixXd::Zero(1, features);
+    all.leftCols(4) = gains;
+    rollouts.features = second_order;
+    ModelCritic other;
+    ASSERT_TRUE(other.fit(rollout(task, GaussianPolicy(all, sigma), rollouts),
+                          GaussianPolicy(all, sigma), range));
+    EXPECT_EQ(other.planned(), share == 0);
+    EXPECT_EQ(other.newton_step().head(4), critic.newton_step());
+    EXPECT_EQ(other.newton_step().tail(features - 4), Eigen::VectorXd::Zero(features - 4));
+    EXPECT_EQ(other.step_noise(Eigen::MatrixXd::Identity(features, features)),
+              critic.step_noise(Eigen::MatrixXd::Identity(4, 4)));
+    if (share > 0) EXPECT_EQ(other.cost_gradient().head(4), critic.cost_gradient());
+  }
 }
 
 TEST(ModelCritic, RefusesWhatDoesNotDetermineIt) {
@@ -279,7 +325,7 @@ TEST(ModelCritic, RefusesWhatDoesNotDetermineIt) {
 // Where the loop runs away, policy iteration has nothing to begin with, falls or not.
 TEST(ModelCritic, PlansWhereTheLoopRunsAway) {
   LinearSystem system = linear_system(40);
-  system.a(0, 0) = 1.2;
+  system.a(0, 0) = 1.1;
   const GaussianPolicy policy = system.policy(Eigen::MatrixXd::Zero(2, 3));
   Trajectories batch = system.simulate(policy, 50, 3);
   const Eigen::VectorXd step = parameters_from_gains(system.optimal_gains());
