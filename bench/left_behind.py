@@ -40,7 +40,8 @@ def main():
 Written by `bench/left_behind.py --seeds {options.seeds} --first {options.first}{"" if default else f" --critic {options.critic}"}`: the default learner{"" if default else f" with critic = {options.critic}"} on {options.seeds} seeds of each
 family that nothing was tuned on. What is left at the end is in per cent of the way from the first policies to the lowest cost
 that LQR or the learner reached. *Far behind*: the seeds that end above {FAR} times the median. On the quadrotor, where LQR is not the
-lowest, that is the learner's own lowest cost, most often its last: the median is small, and so is {FAR} times it.
+lowest, that is the learner's own lowest cost, most often its last: the median is small, and so is {FAR} times it. Where the median is a
+hundred-thousandth of a per cent {FAR} times it is next to nothing, too: the worst seed says more.
 """)
     print("| family | rounds to 90 %: median (worst) | never | left at the end, %: median (worst) | far behind | which |")
     print("|---|---|---|---|---|---|")

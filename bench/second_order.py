@@ -44,7 +44,7 @@ that LQR or any of the methods reached.
                     rounds, left = method["rounds_to_90_percent"], method["final_gap_percent"]
                     never = sum(value is None for value in rounds["values"])
                     median, worst = (f"{rounds[key]:g}" if rounds[key] is not None else "never" for key in ("median", "worst"))
-                    print(f"| {family} | {gains} | {trajectories} | {critic} | {method['method']} | {median} ({worst}) | {never} | "
+                    print(f"| {family} | {gains} | {trajectories} | {critic} | {method['name']} | {median} ({worst}) | {never} | "
                           f"{left['median']:.2g} ({left['worst']:.2g}) |", flush=True)
 
 
