@@ -315,8 +315,8 @@ void add_tasks(const ExperimentConfig& config, const DrawnTasks& drawn, Learner&
 
 ActionRange told_action_range(const Task& task) {
   const TaskSettings& settings = task.settings;
-  const bool limited = settings.action_low.array().isFinite().any() ||
-                       settings.action_high.array().isFinite().any();
+  const bool limited =
+      settings.action_low.array().isFinite().any() || settings.action_high.array().isFinite().any();
   if (!limited && !can_simulate(task.system)) return {};
   return {settings.action_low, settings.action_high};
 }

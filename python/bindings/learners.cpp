@@ -337,7 +337,8 @@ void bind_learners(nb::module_& module) {
             h.with([&](PolicyLearner& l) { l.set_action_range(id, range_of(low, high)); });
           },
           "task"_a, "low"_a = nb::none(), "high"_a = nb::none(),
-          doc("PolicyLearner::set_action_range", "\nA number for each action, infinite without a limit; None: not known."))
+          doc("PolicyLearner::set_action_range",
+              "\nA number for each action, infinite without a limit; None: not known."))
       .def(
           "policy",
           [](const SharedHandle& h, const std::string& id) {
