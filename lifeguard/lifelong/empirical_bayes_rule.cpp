@@ -21,15 +21,12 @@
 namespace lifeguard {
 namespace {
 
-/// No round is believed to be without noise.
-constexpr double kLeastNoiseShare = 1e-4;
 /// How much of the steps before counts in their common direction.
 constexpr double kDirectionMemory = 0.7;
 /// How often a policy that cannot be proven is taken half of its way back to the anchor.
 constexpr int kMostRetractions = 40;
-/// How many rounds tell what tasks cost, how many of them at least, and how often a task that is
-/// stuck goes elsewhere.
-constexpr std::size_t kRecentRounds = 16;
+/// How many rounds tell what tasks cost at least, and how often a task that is stuck goes
+/// elsewhere.
 constexpr std::size_t kFewestRounds = 5;
 constexpr int kMostAttempts = 10;
 /// How many times what others cost a task may cost by nature.
@@ -46,62 +43,6 @@ constexpr double kFewestNoises = 20;
 /// After twice as many rounds L is learnt half as often.
 constexpr long kRoundsBeforeDoubling = 100;
 
-/// x ← G⁻¹ x, with `block` as memory. False if a block is not positive definite.
-bool solve_in_place(const Eigen::MatrixXd& blocks, Eigen::MatrixXd& block, Eigen::VectorXd& x) {
-  const Eigen::Index width = blocks.cols();
-  const Eigen::Index alike = x.size() / width / different_blocks(blocks);
-  for (Eigen::Index b = 0; b < different_blocks(blocks); ++b) {
-    block = action_block(blocks, b);
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);
-    if (factor.info() != Eigen::Success) return false;
-    for (Eigen::Index a = b * alike; a < (b + 1) * alike; ++a) {
-      auto part = x.segment(a * width, width);
-      factor.solveInPlace(part);
-    }
-  }
-  return true;
-}
-
-/// The mean of the blocks' traces.
-double mean_trace(const Eigen::MatrixXd& blocks) {
-  double sum = 0;
-  const Eigen::Index count = different_blocks(blocks);
-  for (Eigen::Index b = 0; b < count; ++b) sum += action_block(blocks, b).trace();
-  return sum / static_cast<double>(count);
-}
-
-void require_finite_numbers(std::string_view field, const Eigen::MatrixXd& matrix) {
-  require(matrix.allFinite(), field, "(a number that is not finite)", "must be finite");
-}
-
-void require_count(std::string_view field, long count) {
-  constexpr long kMost = 1L << 60;
-  require(count >= 0 && count < kMost, field, static_cast<double>(count), "must be a count");
-}
-
-void read_vector(StateReader& reader, std::string_view field, Eigen::Index size,
-                 Eigen::VectorXd& vector) {
-  reader.field(field, vector);
-  require_size(field, vector.size(), size);
-  require_finite_numbers(field, vector);
-}
-
-void read_square(StateReader& reader, std::string_view field, Eigen::Index size,
-                 Eigen::MatrixXd& matrix) {
-  reader.field(field, matrix);
-  require_size(field, matrix.rows(), size);
-  require_size(field, matrix.cols(), size);
-  require_finite_numbers(field, matrix);
-}
-
-void read_blocks(StateReader& reader, std::string_view field, Eigen::Index features,
-                 Eigen::Index actions, Eigen::MatrixXd& blocks) {
-  reader.field(field, blocks);
-  require(are_blocks(blocks, features, actions), field, static_cast<double>(blocks.rows()),
-          "must have one row for each feature, or for each parameter");
-  require_finite_numbers(field, blocks);
-}
-
 }  // namespace
 
 EmpiricalBayesRule::EmpiricalBayesRule(const LearnerSettings& settings, int features, int actions)
@@ -117,7 +58,9 @@ EmpiricalBayesRule::EmpiricalBayesRule(const LearnerSettings& settings, int feat
       shared_(TaskPrior(features, actions, settings.zeta, settings.projection.p,
                         settings.projection.q)),
       next_(shared_) {
-  for (Shared* shared : {&shared_, &next_}) shared->recent.reserve(kRecentRounds);
+  for (SharedBelief* shared : {&shared_, &next_}) {
+    shared->recent.reserve(SharedBelief::kRecentRounds);
+  }
 }
 
 bool EmpiricalBayesRule::guarded(int task) const {
@@ -145,11 +88,11 @@ void EmpiricalBayesRule::add_tasks(const std::vector<KeptTask>& tasks, long /*ro
 
 void EmpiricalBayesRule::change_task(int task, const KeptTask& changed) {
   Safeguard::require_task(changed.safe_set, changed.anchor);
-  Belief& moved = tasks_[task];
+  TaskBelief& moved = tasks_[task];
   // What it learnt is a change of the controller that it began with.
   if (moved.visited() && moved.began.size() == 0) moved.began = moved.anchor;
   moved.anchor = changed.anchor;
-  own_controllers_ = std::any_of(tasks_.begin(), tasks_.end(), [&](const Belief& belief) {
+  own_controllers_ = std::any_of(tasks_.begin(), tasks_.end(), [&](const TaskBelief& belief) {
     return belief.anchor != tasks_.front().anchor;
   });
   safe_sets_[task] = changed.safe_set;
@@ -193,7 +136,10 @@ RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long roun
     next_belief_.information.setZero(features_, features_);
     next_belief_.evidence.setZero(parameters_);
   }
-  if (!look_at(loss)) return RoundStatus::singular;
+  if (!observation_.look_at(loss, played_, next_.metric, settings_.common_damping)) {
+    return RoundStatus::singular;
+  }
+  if (observation_.by_critic) pool_noise(loss);
   const double rate = 1.0 / std::min(static_cast<double>(rounds_before + 1), 2.0 * tasks());
   if (next_.metric.size() == 0) {
     next_.metric = loss.curvature;
@@ -241,110 +187,43 @@ bool EmpiricalBayesRule::learns_prior_in(long round) const {
   return round % (interval << std::clamp(doublings - 1, 0, 30)) == 0;
 }
 
-bool EmpiricalBayesRule::look_at(const RoundLoss& loss) {
-  Observation& seen = observation_;
-  seen.noise_share = std::isnan(loss.noise_share) ? 1.0 : loss.noise_share;
-  seen.noise_share = std::clamp(seen.noise_share, kLeastNoiseShare, 1.0);
-  const bool tells_gradient =
-      loss.cost_gradient.size() == parameters_ && loss.natural_norm_squared > 0 && loss.radius > 0;
-  seen.direction = played_;
-  if (tells_gradient) seen.direction = -loss.cost_gradient;
-  if (!solve_in_place(loss.curvature, block_, seen.direction)) return false;
-  seen.by_critic = loss.newton_step.size() == parameters_ && loss.radius > 0;
-  if (seen.by_critic) {
-    seen.direction = loss.newton_step;
-    weighed_.resize(parameters_);
-    apply_curvature(loss.curvature, seen.direction, weighed_);
-    seen.norm_squared = seen.direction.dot(weighed_);
-    if (!(seen.norm_squared > 0)) return false;
-    seen.newton_step = 1;
-    seen.trust_step = std::sqrt(2 * loss.radius / seen.norm_squared);
-    seen.shrinkage = loss.shrinkage;
-    seen.radius = loss.trust_region;
-    pool_noise(loss);
-    return true;
-  }
-  if (!tells_gradient) {
-    // All that this base learner says is where to go.
-    seen.direction = loss.target - played_;
-    weighed_.resize(parameters_);
-    apply_curvature(loss.curvature, seen.direction, weighed_);
-    seen.norm_squared = seen.direction.dot(weighed_);
-    seen.trust_step = seen.newton_step = seen.shrinkage = 1;
-    seen.radius = 0.5 * seen.norm_squared;
-    return std::isfinite(seen.norm_squared);
-  }
-  seen.norm_squared = -loss.cost_gradient.dot(seen.direction);
-  if (!(seen.norm_squared > 0)) return false;
-  if (settings_.common_damping > 0 && !damp_direction(loss)) return false;
-  const auto step_of = [&](double radius) { return std::sqrt(2 * radius / seen.norm_squared); };
-  seen.trust_step = step_of(loss.radius);
-  seen.newton_step = loss.newton_radius > 0 ? step_of(loss.newton_radius) : seen.trust_step;
-  seen.shrinkage = loss.shrinkage;
-  seen.radius = loss.trust_region > 0 ? loss.trust_region : loss.radius;
-  return true;
-}
-
-bool EmpiricalBayesRule::damp_direction(const RoundLoss& loss) {
-  if (next_.metric.size() == 0) return true;  // nothing is known of other rounds
-  Observation& seen = observation_;
-  // -(G + c τ Ḡ)⁻¹ĝ with τ = tr G / tr Ḡ, as long in the metric G as -G⁻¹ĝ.
-  const double weight =
-      settings_.common_damping * mean_trace(loss.curvature) / mean_trace(next_.metric);
-  if (!std::isfinite(weight)) return false;
-  damped_ = weight * next_.metric;
-  add_blocks(1, damped_, loss.curvature);
-  seen.direction = -loss.cost_gradient;
-  if (!solve_in_place(damped_, block_, seen.direction)) return false;
-  weighed_.resize(parameters_);
-  apply_curvature(loss.curvature, seen.direction, weighed_);
-  const double square = seen.direction.dot(weighed_);
-  if (!(square > 0)) return false;
-  seen.direction *= std::sqrt(seen.norm_squared / square);
-  return true;
-}
-
 void EmpiricalBayesRule::pool_noise(const RoundLoss& loss) {
   // A round's own estimate is of a few groups of trajectories, and comes out small where the step
   // happens to: weighed by it alone, short steps would count most. The logarithm, since noise
   // shrinks by orders of magnitude while tasks are learnt.
-  Observation& seen = observation_;
-  const double own = std::max(loss.noise_share, kLeastNoiseShare) * seen.norm_squared;
+  RoundObservation& seen = observation_;
+  const double own =
+      std::max(loss.noise_share, RoundObservation::kLeastNoiseShare) * seen.norm_squared;
   if (!(own > 0) || !std::isfinite(own)) return;
   ++next_.noise_rounds;
   const double window = std::max(kFewestNoises, 2.0 * tasks());
   const double rate = 1 / std::min(static_cast<double>(next_.noise_rounds), window);
   next_.log_noise += rate * (std::log(own) - next_.log_noise);
   const double pooled = (1 - kPooledNoise) * own + kPooledNoise * std::exp(next_.log_noise);
-  seen.noise_share = std::max(pooled / seen.norm_squared, kLeastNoiseShare);
-}
-
-double EmpiricalBayesRule::noise_of(double step) const {
-  return std::max(1e-300,
-                  step * step * observation_.noise_share * observation_.norm_squared / parameters_);
+  seen.noise_share = std::max(pooled / seen.norm_squared, RoundObservation::kLeastNoiseShare);
 }
 
 void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const RoundLoss& loss) {
   // As if what was learnt before had been seen there.
-  Belief& belief = next_belief_;
+  TaskBelief& belief = next_belief_;
   next_policy_ = policy;
   deviation_ = policy - belief.start() - mean_;
-  belief.information = loss.curvature / noise_of(observation_.trust_step);
+  belief.information = loss.curvature / observation_.noise_of(observation_.trust_step);
   belief.evidence.resize(parameters_);
   apply_curvature(belief.information, deviation_, belief.evidence);
   if (next_.prior.known()) belief.evidence.noalias() += next_.prior.precision() * deviation_;
 }
 
 bool EmpiricalBayesRule::stuck(int task, const RoundLoss& loss) const {
-  const Belief& belief = tasks_[task];
+  const TaskBelief& belief = tasks_[task];
   if (!belief.visited() || belief.attempts >= kMostAttempts || !(belief.first_cost > 0)) {
     return false;
   }
   if (own_controllers_) return false;  // another one's may be the end of a machine that works
-  std::array<double, kRecentRounds> costs{};
-  std::array<double, kRecentRounds> gains{};
+  std::array<double, SharedBelief::kRecentRounds> costs{};
+  std::array<double, SharedBelief::kRecentRounds> gains{};
   std::size_t count = 0;
-  for (const Shared::Visit& visit : shared_.recent) {
+  for (const SharedBelief::Visit& visit : shared_.recent) {
     if (visit.task == task || !(visit.first_cost > 0)) continue;
     costs.at(count) = visit.cost;
     gains.at(count++) = visit.cost / visit.first_cost;
@@ -380,7 +259,7 @@ const Eigen::VectorXd& EmpiricalBayesRule::another_place(int task) {
 
 bool EmpiricalBayesRule::learn_from(int task, const RoundLoss& loss, long rounds_before,
                                     double rate) {
-  const Observation& seen = observation_;
+  const RoundObservation& seen = observation_;
   if (!(seen.norm_squared > 0)) return true;  // it is where it wants to be
   step_ = seen.trust_step * seen.direction;
   // A step that is right for one machine may be wrong for another that has a controller of its own.
@@ -417,12 +296,12 @@ double EmpiricalBayesRule::agreement_after(int task, const Eigen::VectorXd& step
 
 bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
   const Eigen::MatrixXd& curvature = loss.curvature;
-  Belief& belief = next_belief_;
+  TaskBelief& belief = next_belief_;
   deviation_ = played_ - belief.start() - mean_;
   newton_ = observation_.newton_step * observation_.direction;
   // Of d numbers that are estimated with their own scale, f of the noise is theirs.
   const double part = std::max(0.25, 1 - 2.0 / parameters_);
-  const double noise = std::max(1e-300, part * noise_of(observation_.newton_step));
+  const double noise = std::max(1e-300, part * observation_.noise_of(observation_.newton_step));
   double memory = settings_.posterior_memory * std::min(1.0, observation_.noise_share);
   double noise_share = 1;
   double energy = 0;
@@ -502,13 +381,13 @@ bool EmpiricalBayesRule::factorise(const TaskPrior& prior, const Eigen::MatrixXd
 }
 
 void EmpiricalBayesRule::place(int task) {
-  const Belief& before = tasks_[task];
+  const TaskBelief& before = tasks_[task];
   if (before.visited() && retreat_.takes_part(task)) {
     --next_.count;
     next_.places -= before.place;
     next_.squares.noalias() -= before.place * before.place.transpose();
   }
-  Belief& belief = next_belief_;
+  TaskBelief& belief = next_belief_;
   mean_ = next_.common + next_.offset;
   shift_evidence(1, mean_);
   belief.place = next_policy_ - belief.start() - next_origin();
@@ -519,7 +398,7 @@ void EmpiricalBayesRule::place(int task) {
 }
 
 void EmpiricalBayesRule::unsettle() {
-  Belief& belief = next_belief_;
+  TaskBelief& belief = next_belief_;
   if (!belief.settled) return;
   step_ = belief.settled_at - next_origin();
   weighed_.resize(parameters_);
@@ -617,7 +496,8 @@ void EmpiricalBayesRule::commit(int task, const RoundLoss& loss) {
   next_belief_.settled = next_takes_part_ && next_.stay_rounds >= kLongStay;
   next_belief_.settled_at = next_.common;
   if (std::isfinite(loss.mean_cost)) {
-    if (next_.recent.size() == kRecentRounds) next_.recent.erase(next_.recent.begin());
+    if (next_.recent.size() == SharedBelief::kRecentRounds)
+      next_.recent.erase(next_.recent.begin());
     if (!tasks_[task].visited()) next_belief_.first_cost = loss.mean_cost;
     next_.recent.push_back({task, loss.mean_cost, next_belief_.first_cost});
   }
@@ -653,7 +533,7 @@ bool EmpiricalBayesRule::policy_parameters(int task, Eigen::Ref<Eigen::VectorXd>
 }
 
 void EmpiricalBayesRule::wanted(int task, Eigen::VectorXd& policy) const {
-  const Belief& belief = tasks_[task];
+  const TaskBelief& belief = tasks_[task];
   policy = belief.start();
   if (belief.visited()) {
     policy += origin(task) + belief.place;
@@ -737,7 +617,7 @@ Certificate EmpiricalBayesRule::certificate() const {
   const Knowledge& all = knowledge();
   std::vector<Eigen::VectorXd> anchors;
   anchors.reserve(tasks_.size());
-  for (const Belief& belief : tasks_) anchors.push_back(belief.anchor);
+  for (const TaskBelief& belief : tasks_) anchors.push_back(belief.anchor);
   return certify({all.basis, all.coefficients, anchors, safe_sets_, projection_settings_.p,
                   projection_settings_.q});
 }
@@ -745,7 +625,7 @@ Certificate EmpiricalBayesRule::certificate() const {
 std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
   if (!shared_.begun()) return {};
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(parameters_);
-  for (const Belief& belief : tasks_) mean += belief.start();
+  for (const TaskBelief& belief : tasks_) mean += belief.start();
   mean = mean / static_cast<double>(tasks()) + shared_.common + shared_.offset;
   return TaskBeliefs{
       std::move(mean),           shared_.prior.basis(),
@@ -755,7 +635,7 @@ std::optional<TaskBeliefs> EmpiricalBayesRule::beliefs() const {
 
 std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   if (!shared_.begun() || !shared_.prior.known()) return {};
-  const Belief& belief = tasks_[task];
+  const TaskBelief& belief = tasks_[task];
   const Eigen::VectorXd mean = shared_.common + shared_.offset;
   TaskPosterior posterior{belief.start() + mean, {}, belief.visited()};
   Eigen::MatrixXd system = shared_.prior.precision();
@@ -772,150 +652,38 @@ std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   return posterior;
 }
 
+void EmpiricalBayesRule::save_first(StateWriter& writer) const { shared_.prior.save(writer); }
+
 void EmpiricalBayesRule::save_task(int task, StateWriter& writer) const {
-  const Belief& belief = tasks_[task];
-  writer.field("anchor", belief.anchor);
-  writer.field("visited", belief.visited());
+  const TaskBelief& belief = tasks_[task];
+  belief.save_anchor(writer);
   retreat_.save_task(task, writer);
-  if (!belief.visited()) return;
-  writer.field("has_began", belief.began.size() > 0);
-  if (belief.began.size() > 0) writer.field("began", belief.began);
-  writer.field("information", belief.information);
-  writer.field("evidence", belief.evidence);
-  writer.field("place", belief.place);
-  writer.field("first_cost", belief.first_cost);
-  writer.field("attempts", belief.attempts);
-  writer.field("settled", belief.settled);
-  if (belief.settled) writer.field("settled_at", belief.settled_at);
+  if (belief.visited()) belief.save_rounds(writer);
 }
+
+void EmpiricalBayesRule::save_last(StateWriter& writer) const { shared_.save(writer); }
 
 void EmpiricalBayesRule::load_first(StateReader& reader, Eigen::MatrixXd basis, int /*tasks*/) {
   shared_.prior.load(reader, std::move(basis));
 }
 
 void EmpiricalBayesRule::load_task(StateReader& reader, const SafeSet& set) {
-  Belief belief;
-  bool visited = false;
-  read_vector(reader, "anchor", parameters_, belief.anchor);
-  reader.field("visited", visited);
+  TaskBelief belief;
+  const bool visited = belief.load_anchor(reader, parameters_);
   retreat_.load_task(reader);
-  if (visited) {
-    bool has_began = false;
-    reader.field("has_began", has_began);
-    if (has_began) read_vector(reader, "began", parameters_, belief.began);
-    read_blocks(reader, "information", features_, parameters_ / features_, belief.information);
-    read_vector(reader, "evidence", parameters_, belief.evidence);
-    read_vector(reader, "place", parameters_, belief.place);
-    reader.field("first_cost", belief.first_cost);
-    reader.field("attempts", belief.attempts);
-    reader.field("settled", belief.settled);
-    belief.settled_at.setZero(parameters_);
-    if (belief.settled) read_vector(reader, "settled_at", parameters_, belief.settled_at);
-    require_finite("first_cost", belief.first_cost);
-    require(belief.attempts >= 0, "attempts", belief.attempts, "must not be negative");
-  }
+  if (visited) belief.load_rounds(reader, features_, parameters_);
   Safeguard::require_task(set, belief.anchor);
   tasks_.push_back(std::move(belief));
   own_controllers_ = own_controllers_ || tasks_.back().anchor != tasks_.front().anchor;
   safe_sets_.push_back(set);
 }
 
-void EmpiricalBayesRule::save_first(StateWriter& writer) const { shared_.prior.save(writer); }
-
-void EmpiricalBayesRule::save_last(StateWriter& writer) const {
-  writer.field("begun", shared_.begun());
-  if (!shared_.begun()) return;
-  writer.field("common", shared_.common);
-  writer.field("offset", shared_.offset);
-  writer.field("mean_metric", shared_.metric);
-  writer.field("first_spread", shared_.first_spread);
-  writer.field("agreement", shared_.agreement);
-  writer.field("last_task", shared_.last_task);
-  writer.field("stay_task", shared_.stay_task);
-  writer.field("stay_rounds", shared_.stay_rounds);
-  writer.field("has_direction", shared_.direction.size() > 0);
-  if (shared_.direction.size() > 0) writer.field("common_direction", shared_.direction);
-  writer.field("way_along", shared_.way_along);
-  writer.field("way_length", shared_.way_length);
-  writer.field("way_spread", shared_.way_spread);
-  writer.field("places", shared_.places);
-  writer.field("squares", shared_.squares);
-  writer.field("uncertainty", shared_.uncertainty);
-  writer.field("mean_rounds", shared_.mean_rounds);
-  if (shared_.mean_rounds > 0) {
-    writer.field("mean_weight", shared_.mean_weight);
-    writer.field("mean_pull", shared_.mean_pull);
-  }
-  writer.field("log_noise", shared_.log_noise);
-  writer.field("noise_rounds", shared_.noise_rounds);
-  Eigen::MatrixXd recent(3, static_cast<Eigen::Index>(shared_.recent.size()));
-  for (std::size_t i = 0; i < shared_.recent.size(); ++i) {
-    const Shared::Visit& visit = shared_.recent[i];
-    recent.col(static_cast<Eigen::Index>(i)) << visit.task, visit.cost, visit.first_cost;
-  }
-  writer.field("recent", recent);
-}
-
 void EmpiricalBayesRule::load_last(StateReader& reader) {
-  bool begun = false;
-  reader.field("begun", begun);
+  shared_.load(reader, features_, parameters_, tasks());
   for (int t = 0; t < tasks(); ++t) {
     shared_.count += tasks_[t].visited() && retreat_.takes_part(t) ? 1 : 0;
-    require(begun || !tasks_[t].visited(), "begun", "false", "must be true: a task was visited");
-  }
-  if (begun) {
-    bool has_direction = false;
-    read_vector(reader, "common", parameters_, shared_.common);
-    read_vector(reader, "offset", parameters_, shared_.offset);
-    read_blocks(reader, "mean_metric", features_, parameters_ / features_, shared_.metric);
-    reader.field("first_spread", shared_.first_spread);
-    reader.field("agreement", shared_.agreement);
-    reader.field("last_task", shared_.last_task);
-    reader.field("stay_task", shared_.stay_task);
-    reader.field("stay_rounds", shared_.stay_rounds);
-    reader.field("has_direction", has_direction);
-    if (has_direction) read_vector(reader, "common_direction", parameters_, shared_.direction);
-    reader.field("way_along", shared_.way_along);
-    reader.field("way_length", shared_.way_length);
-    reader.field("way_spread", shared_.way_spread);
-    read_vector(reader, "places", parameters_, shared_.places);
-    read_square(reader, "squares", parameters_, shared_.squares);
-    read_square(reader, "uncertainty", parameters_, shared_.uncertainty);
-    reader.field("mean_rounds", shared_.mean_rounds);
-    require_count("mean_rounds", shared_.mean_rounds);
-    if (shared_.mean_rounds > 0) {
-      read_square(reader, "mean_weight", parameters_, shared_.mean_weight);
-      read_vector(reader, "mean_pull", parameters_, shared_.mean_pull);
-      factor_.compute(shared_.mean_weight + shared_.prior.precision());
-      require(factor_.info() == Eigen::Success, "mean_weight", "not positive",
-              "must be what rounds say");
-    }
-    reader.field("log_noise", shared_.log_noise);
-    reader.field("noise_rounds", shared_.noise_rounds);
-    require(std::abs(shared_.log_noise) < 700, "log_noise", shared_.log_noise,
-            "must be the logarithm of a number");
-    require_count("noise_rounds", shared_.noise_rounds);
-    Eigen::MatrixXd recent;
-    reader.field("recent", recent);
-    require(recent.rows() == 3 && recent.cols() <= static_cast<Eigen::Index>(kRecentRounds),
-            "recent", static_cast<double>(recent.cols()), "must be as many rounds as are kept");
-    require_finite_numbers("recent", recent);
-    for (Eigen::Index i = 0; i < recent.cols(); ++i) {
-      require(recent(0, i) >= 0 && recent(0, i) < tasks(), "recent", recent(0, i),
-              "must be a task");
-      shared_.recent.push_back({static_cast<int>(recent(0, i)), recent(1, i), recent(2, i)});
-    }
-    require_not_negative("first_spread", shared_.first_spread);
-    require(std::abs(shared_.agreement) <= 1, "agreement", shared_.agreement, "must be a cosine");
-    require_finite("way_along", shared_.way_along);
-    require_not_negative("way_length", shared_.way_length);
-    require_not_negative("way_spread", shared_.way_spread);
-    require(shared_.last_task >= -1 && shared_.last_task < tasks(), "last_task", shared_.last_task,
-            "must be a task");
-    require(shared_.stay_task >= 0 && shared_.stay_task < tasks(), "stay_task", shared_.stay_task,
-            "must be a task");
-    require(shared_.stay_rounds >= 1, "stay_rounds", static_cast<double>(shared_.stay_rounds),
-            "must be at least 1");
+    require(shared_.begun() || !tasks_[t].visited(), "begun", "false",
+            "must be true: a task was visited");
   }
   next_ = shared_;
   const std::lock_guard lock(mutex_);

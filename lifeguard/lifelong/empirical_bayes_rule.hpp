@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "lifeguard/lifelong/empirical_bayes_state.hpp"
 #include "lifeguard/lifelong/knowledge_keeper.hpp"
 #include "lifeguard/lifelong/retreat.hpp"
+#include "lifeguard/lifelong/round_observation.hpp"
 #include "lifeguard/lifelong/task_prior.hpp"
 #include "lifeguard/safety/solve/metric_projection.hpp"
 
@@ -56,79 +58,6 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   void load_last(StateReader& reader) override;
 
  private:
-  /// What is kept of a task. The posterior of its deviation δ_t from m is
-  /// N((P⁻¹ + I ⊗ A)⁻¹ b, (P⁻¹ + I ⊗ A)⁻¹). Everything but the anchor is empty before its first
-  /// round.
-  struct Belief {
-    Eigen::VectorXd anchor;
-    Eigen::VectorXd began;        // ᾱ_t, the anchor at its first round, if it has another one now
-    Eigen::MatrixXd information;  // A, F × F
-    Eigen::VectorXd evidence;     // b + A(m - o): of the place, as b is of the deviation
-    Eigen::VectorXd place;  // z_t = α_t - ᾱ_t - o; o is C, settled_at, or 0 if it learns alone
-    double first_cost = 0;  // of its first round
-    int attempts = 0;       // to get away from where it was stuck
-    /// After a long stay o is C at its end from then on: what was learnt in many rounds in a row is
-    /// not forgotten through the steps of others.
-    bool settled = false;
-    Eigen::VectorXd settled_at;  // C after its last round
-
-    bool visited() const { return place.size() > 0; }
-    const Eigen::VectorXd& start() const { return began.size() > 0 ? began : anchor; }
-  };
-  /// What belongs to no single task.
-  struct Shared {
-    explicit Shared(TaskPrior first) : prior(std::move(first)) {}
-    TaskPrior prior;
-    Eigen::VectorXd common;     // C: all common steps; empty before round 1
-    Eigen::VectorXd offset;     // H = m - C
-    Eigen::MatrixXd metric;     // Ḡ, the running mean of the rounds' curvatures
-    double first_spread = 0;    // ψ₀: the running mean of what a step is, for each parameter
-    double agreement = 1;       // the running mean of the steps' cosines
-    Eigen::VectorXd direction;  // D ← 0.7 D + Δ, what the steps before had in common
-    int last_task = -1;
-    // How many rounds in a row the task of the last round had.
-    int stay_task = -1;
-    long stay_rounds = 0;
-    // Of the way from a task's anchor to m, in the metric Ḡ: how far it went along, and how long
-    // it is. Running means over visits.
-    double way_along = 0;
-    double way_length = 0;
-    double way_spread = 0;  // how far, as a share of the way, tasks went more or less than that
-    // Over the visited tasks that take part: their number, Σ z_t, Σ z_t z_tᵀ, and the running mean
-    // of their covariances (P⁻¹ + I ⊗ A)⁻¹.
-    long count = 0;
-    Eigen::VectorXd places;
-    Eigen::MatrixXd squares;
-    Eigen::MatrixXd uncertainty;
-    // Where tasks have controllers of their own: running means over so many rounds of what they say
-    // of m, W = (A⁻¹ + P)⁻¹ and W times what the task's rounds say of its change.
-    long mean_rounds = 0;
-    Eigen::MatrixXd mean_weight;
-    Eigen::VectorXd mean_pull;
-    // The running mean of the logarithm of ν|Δ|² of critics' steps, over so many rounds of them.
-    double log_noise = 0;
-    long noise_rounds = 0;
-    // The last rounds, the newest last.
-    struct Visit {
-      int task;
-      double cost;
-      double first_cost;
-    };
-    std::vector<Visit> recent;
-
-    bool begun() const { return common.size() > 0; }
-  };
-  /// What a round says: along `direction`, the natural one, how far to go.
-  struct Observation {
-    Eigen::VectorXd direction;  // -G⁻¹ĝ
-    double norm_squared = 0;    // of it, in the metric G
-    double trust_step = 0;      // of the base learner, without its shrinkage
-    double newton_step = 0;
-    double noise_share = 0;  // ν; above 1 where a step is shorter than the noise of such steps
-    double shrinkage = 1;
-    double radius = 0;       // of the trust region that was asked for
-    bool by_critic = false;  // then the direction is its Newton step
-  };
   /// A policy as it leaves: α = ᾱ + L s, and what is proven of it.
   struct HandedOut {
     int task = -1;  // none
@@ -157,16 +86,9 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
 
   // A round. Nothing of it is part of the learner before commit().
 
-  /// Fills observation_. False if the curvature is singular.
-  bool look_at(const RoundLoss& loss);
-  /// Turns the observed direction away from where the round's own states say nothing
-  /// (EmpiricalBayesSettings::common_damping). False if the curvature is singular.
-  bool damp_direction(const RoundLoss& loss);
   /// The noise share of a critic's step by what its own groups of trajectories say and what the
   /// rounds before had.
   void pool_noise(const RoundLoss& loss);
-  /// r: the covariance of a step so long along the observed direction is r G⁻¹.
-  double noise_of(double step) const;
   /// The observed task goes where it was before, and its belief says so.
   void return_to(const Eigen::VectorXd& policy, const RoundLoss& loss);
   /// Whether it costs far more than the others did lately, has gained far less since its first
@@ -214,28 +136,27 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   int parameters_;
   Eigen::VectorXd zero_;
   Retreat retreat_;
-  std::deque<Belief> tasks_;
+  std::deque<TaskBelief> tasks_;
   std::vector<SafeSet> safe_sets_;
   /// Whether tasks begin with controllers of their own. Then no step is common; what the others
   /// know reaches a task through the prior, and before its first round through m.
   bool own_controllers_ = false;
-  Shared shared_;
+  SharedBelief shared_;
   SafeguardRecord last_safeguard_;
   FaultInjection faults_;
   LastLookInjection refuses_;
   // This round's, until it is accepted.
-  Belief next_belief_;
-  Shared next_;
+  TaskBelief next_belief_;
+  SharedBelief next_;
   Eigen::VectorXd next_policy_;
   bool next_takes_part_ = true;
   // Workspace of a round.
-  Observation observation_;
+  RoundObservation observation_;
   Eigen::VectorXd policy_;  // of the observed task
   Eigen::VectorXd played_;
   Eigen::VectorXd mean_;  // m before the round
   Eigen::VectorXd step_, deviation_, newton_, moved_, whole_, weighed_;
   Eigen::MatrixXd scaled_;  // G / r
-  Eigen::MatrixXd damped_;  // G + c τ Ḡ
   Eigen::MatrixXd block_;
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
