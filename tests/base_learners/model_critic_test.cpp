@@ -293,7 +293,9 @@ TEST(ModelCritic, LeavesGainsOfProductsAsTheyAre) {
     EXPECT_EQ(other.newton_step().tail(features - 4), Eigen::VectorXd::Zero(features - 4));
     EXPECT_EQ(other.step_noise(Eigen::MatrixXd::Identity(features, features)),
               critic.step_noise(Eigen::MatrixXd::Identity(4, 4)));
-    if (share > 0) EXPECT_EQ(other.cost_gradient().head(4), critic.cost_gradient());
+    if (share > 0) {
+      EXPECT_EQ(other.cost_gradient().head(4), critic.cost_gradient());
+    }
   }
 }
 
@@ -431,7 +433,9 @@ TEST(CriticStep, IsChosenByItsNoise) {
       EXPECT_LE(loss.step_kl, loss.radius * (1 + 1e-12));
       EXPECT_LE(loss.radius, loss.newton_radius * (1 + 1e-12));
       EXPECT_EQ(workspace.critic.planned(), share == 0);
-      if (share > 0) EXPECT_GT(-loss.cost_gradient.dot(loss.newton_step), 0);
+      if (share > 0) {
+        EXPECT_GT(-loss.cost_gradient.dot(loss.newton_step), 0);
+      }
     }
     return critic;
   };

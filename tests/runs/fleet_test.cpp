@@ -22,6 +22,7 @@
 #include "lifeguard/runs/run_summary.hpp"
 #include "lifeguard/runs/run_view.hpp"
 #include "lifeguard/safety/prove/certificate.hpp"
+#include "lifeguard/systems/cart_pole.hpp"
 #include "lifeguard/systems/described_system.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "tests/support/fleets.hpp"
