@@ -26,7 +26,7 @@ endfunction()
 # macros that others do not survive.
 set(alone lifeguard/trajectories/kernel.cpp lifeguard/trajectories/custom_kernel.cpp
           lifeguard/base_learners/adjoint_kernel.cpp lifeguard/base_learners/batch_kernels.cpp
-          lifeguard/safety/solve/csdp.cpp cli/serve.cpp
+          lifeguard/base_learners/lane_algebra.cpp lifeguard/safety/solve/csdp.cpp cli/serve.cpp
           examples/own_command.cpp bench/own_systems.cpp tests/support/fast_pendulum.cpp
           tests/support/own_cart_pole.cpp tests/support/own_faulty.cpp
           python/bindings/batch_kernel.cpp)
