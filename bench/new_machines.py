@@ -120,6 +120,11 @@ that never gets there counts with all its {NEW_ROUNDS} rounds.
                 jobs = [pool.submit(one_seed, fleet, seed, settings)
                         for seed in range(options.first, options.first + options.seeds)]
                 print(row(fleet, rule, [job.result() for job in jobs]), flush=True)
+    print("""
+With the gradient alone L is worth rounds on the chains: a new one is at 1 % before its first or after it, where the same rule without L needs ten.
+With the critic one round tells nearly as much whatever the basis, and L is worth a factor of ten or more in what five rounds leave. Of quad24 LQR is not the
+lowest cost. There eight trajectories do not always tell the critic which way to go: a single machine may tumble for a round, and is then taken back to where it
+was before.""")
 
 
 if __name__ == "__main__":
