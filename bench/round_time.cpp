@@ -27,6 +27,8 @@ int run(int argc, char** argv) {
   app.add_option("--window", window, "rounds that a median is taken over")->capture_default_str();
   app.add_option("--update", update, "\"linearised\" or \"empirical Bayes\"")
       ->capture_default_str();
+  bool critic = false;
+  app.add_flag("--critic", critic, "tell the learner the limits of the actions, as runs do");
   CLI11_PARSE(app, argc, argv);
   LearnerSettings rule;
   if (update == "empirical Bayes") {
@@ -54,6 +56,9 @@ int run(int argc, char** argv) {
                          task.settings.sigma, start);
       } else {
         learner.add_task(task.name, start, task.settings.sigma);
+      }
+      if (critic) {
+        learner.set_action_range(task.name, {task.settings.action_low, task.settings.action_high});
       }
     }
     std::vector<double> rollouts, learning, projecting;
