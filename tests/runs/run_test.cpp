@@ -281,6 +281,10 @@ TEST_F(RunFiles, WhatIsNoRunFileIsSaidPlainly) {
 
 TEST_F(RunFiles, DamagedBytesAreFound) {
   start_run(small_config("learner", 200), path("good.run"));
+  // How often a run was committed, which is a matter of time, says how many pages it has that are
+  // not in use any more; what is written there harms nothing.
+  SQLite::Database(path("good.run").string(), SQLite::OPEN_READWRITE).exec("VACUUM");
+  ASSERT_THAT(check_run(path("good.run"), /*replay=*/true).findings, testing::IsEmpty());
   const auto size = static_cast<long>(std::filesystem::file_size(path("good.run")));
   int found = 0;
   for (int i = 1; i <= 8; ++i) {
