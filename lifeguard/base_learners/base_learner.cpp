@@ -296,6 +296,7 @@ void make_round_loss(const Trajectories& trajectories, const GaussianPolicy& pla
   check_input(trajectories, played, visit, settings);
   loss.trust_region = loss.newton_radius = kNaN;
   loss.newton_step.resize(0);
+  loss.coupled_noise_share = kNaN;
   loss.shrinkage_floor =
       settings.step.shrinkage == NoiseShrinkage::none ? 1.0 : settings.step.shrinkage_floor;
   if (played.noise().is_common()) {

@@ -84,6 +84,11 @@ bool take_critic_step(const Trajectories& trajectories, const GaussianPolicy& pl
     loss.natural_norm_squared = gradient_norm;
   }
   loss.newton_step = newton;
+  double length = 0;
+  double noise = 0;
+  if (critic.couple_actions(loss.curvature, loss.action_coupling, length, noise)) {
+    loss.coupled_noise_share = std::max(kLeastCriticNoise, noise / length);
+  }
   loss.noise_share = share;
   loss.shrinkage = std::max(loss.shrinkage_floor, 1.0 - share);
   const AdaptationSettings& adaptation = settings.adaptation;

@@ -10,6 +10,7 @@
 #include "lifeguard/base_learners/product_features.hpp"
 #include "lifeguard/core/riccati.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
+#include "lifeguard/policy/action_coupling.hpp"
 
 namespace lifeguard {
 namespace {
@@ -492,6 +493,30 @@ double ModelCritic::step_noise(const Eigen::MatrixXd& metric) const {
     }
   }
   return noise;
+}
+
+bool ModelCritic::couple_actions(const Eigen::MatrixXd& metric, Eigen::MatrixXd& coupling,
+                                 double& length, double& noise) {
+  if (actions_ == 1 || planned_) return false;
+  const double unit = actions_ / curvature_.trace();
+  coupling.resize(actions_, actions_);
+  for (int a = 0; a < actions_; ++a) {  // symmetric to the bit
+    for (int b = 0; b <= a; ++b) coupling(a, b) = coupling(b, a) = unit * curvature_(a, b);
+  }
+  const auto measure = [&](const auto& x) {
+    weighed_.resize(x.rows(), x.cols());
+    coupled_.resize(x.rows(), x.cols());
+    for (int a = 0; a < actions_; ++a) {
+      const Eigen::Index first = static_cast<Eigen::Index>(a) * all_features_;
+      weighed_.middleRows(first, all_features_).noalias() =
+          action_block(metric, a) * x.middleRows(first, all_features_);
+    }
+    couple(coupling, metric, weighed_, coupled_);
+    return coupled_.cwiseProduct(x).sum();
+  };
+  length = measure(newton_step_);
+  noise = measure(noise_);
+  return std::isfinite(length) && std::isfinite(noise) && length > 0;
 }
 
 }  // namespace lifeguard

@@ -61,6 +61,11 @@ class ModelCritic {
   /// How long the Newton step is expected to be by noise alone, in a metric that has a block for
   /// each action or one for all.
   double step_noise(const Eigen::MatrixXd& metric) const;
+  /// How the actions work together, H (action_coupling.hpp), and in the metric that it makes of
+  /// this one how long the Newton step is, and by noise alone. False for a single action, and if
+  /// the step is planned.
+  bool couple_actions(const Eigen::MatrixXd& metric, Eigen::MatrixXd& coupling, double& length,
+                      double& noise);
 
  private:
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -130,6 +135,7 @@ class ModelCritic {
   Eigen::VectorXd gradient_;
   Eigen::VectorXd newton_step_;
   Eigen::MatrixXd noise_;  // δ without a group, less their mean
+  Eigen::MatrixXd weighed_, coupled_;
 };
 
 }  // namespace lifeguard

@@ -127,6 +127,10 @@ struct RoundLoss {
   /// The Newton step itself where it is known for each action (ModelCritic), else empty. The step
   /// of this loss is then along it, and noise_share, radius and newton_radius are those of it.
   Eigen::VectorXd newton_step;
+  /// How its actions work together, H (action_coupling.hpp), where that is known, and the share of
+  /// noise in the Newton step in the metric K that H makes of G. NaN, and H anything, else.
+  double coupled_noise_share = kNaN;
+  Eigen::MatrixXd action_coupling;
   /// ½ (α⁺ - α_j)ᵀ F (α⁺ - α_j): how far the target is from the played policy, as the mean KL
   /// divergence over a trajectory, in nats.
   double step_kl = kNaN;

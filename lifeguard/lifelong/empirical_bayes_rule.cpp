@@ -17,6 +17,7 @@
 #include "lifeguard/lifelong/objective.hpp"
 #include "lifeguard/lifelong/safeguard.hpp"
 #include "lifeguard/policy/action_blocks.hpp"
+#include "lifeguard/policy/action_coupling.hpp"
 
 namespace lifeguard {
 namespace {
@@ -40,6 +41,9 @@ constexpr double kCarefulDeviations = 2;
 constexpr double kPooledNoise = 0.75;
 /// How many rounds that is at least.
 constexpr double kFewestNoises = 20;
+/// How many times as often L is learnt from rounds of a critic where machines have controllers of
+/// their own.
+constexpr int kSoonerWithCritic = 5;
 /// After twice as many rounds L is learnt half as often.
 constexpr long kRoundsBeforeDoubling = 100;
 
@@ -139,7 +143,7 @@ RoundStatus EmpiricalBayesRule::learn(int task, const RoundLoss& loss, long roun
   if (!observation_.look_at(loss, played_, next_.metric, settings_.common_damping)) {
     return RoundStatus::singular;
   }
-  if (observation_.by_critic) pool_noise(loss);
+  if (observation_.by_critic) pool_noise(learn_coupling(loss));
   const double rate = 1.0 / std::min(static_cast<double>(rounds_before + 1), 2.0 * tasks());
   if (next_.metric.size() == 0) {
     next_.metric = loss.curvature;
@@ -183,24 +187,26 @@ bool EmpiricalBayesRule::learns_prior_in(long round) const {
   // Half as often whenever the rounds have doubled: what many rounds say changes slowly.
   const auto doublings =
       static_cast<int>(std::bit_width(static_cast<unsigned long>(round / kRoundsBeforeDoubling)));
-  const long interval = settings_.prior_interval;
+  // Where no step is common L alone shares what was seen, and what a critic saw is worth sharing.
+  const bool sooner = own_controllers_ && observation_.by_critic;
+  const long interval =
+      sooner ? std::max(1, settings_.prior_interval / kSoonerWithCritic) : settings_.prior_interval;
   return round % (interval << std::clamp(doublings - 1, 0, 30)) == 0;
 }
 
-void EmpiricalBayesRule::pool_noise(const RoundLoss& loss) {
+void EmpiricalBayesRule::pool_noise(double share) {
   // A round's own estimate is of a few groups of trajectories, and comes out small where the step
   // happens to: weighed by it alone, short steps would count most. The logarithm, since noise
   // shrinks by orders of magnitude while tasks are learnt.
   RoundObservation& seen = observation_;
-  const double own =
-      std::max(loss.noise_share, RoundObservation::kLeastNoiseShare) * seen.norm_squared;
+  const double own = std::max(share, RoundObservation::kLeastNoiseShare) * seen.noise_norm;
   if (!(own > 0) || !std::isfinite(own)) return;
   ++next_.noise_rounds;
   const double window = std::max(kFewestNoises, 2.0 * tasks());
   const double rate = 1 / std::min(static_cast<double>(next_.noise_rounds), window);
   next_.log_noise += rate * (std::log(own) - next_.log_noise);
   const double pooled = (1 - kPooledNoise) * own + kPooledNoise * std::exp(next_.log_noise);
-  seen.noise_share = std::max(pooled / seen.norm_squared, RoundObservation::kLeastNoiseShare);
+  seen.noise_share = std::max(pooled / seen.noise_norm, RoundObservation::kLeastNoiseShare);
 }
 
 void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const RoundLoss& loss) {
@@ -211,7 +217,40 @@ void EmpiricalBayesRule::return_to(const Eigen::VectorXd& policy, const RoundLos
   belief.information = loss.curvature / observation_.noise_of(observation_.trust_step);
   belief.evidence.resize(parameters_);
   apply_curvature(belief.information, deviation_, belief.evidence);
-  if (next_.prior.known()) belief.evidence.noalias() += next_.prior.precision() * deviation_;
+  if (!next_.prior.known()) return;
+  // M(H̄Aδ + P⁻¹δ) is δ.
+  weighed_.noalias() = next_.prior.precision() * deviation_;
+  if (next_.coupling.size() > 0) {
+    const Eigen::MatrixXd inverse =
+        next_.coupling.llt().solve(Eigen::MatrixXd::Identity(actions(), actions()));
+    step_.resize(parameters_);
+    couple(inverse, belief.information, weighed_, step_);
+    weighed_ = step_;
+  }
+  belief.evidence += weighed_;
+}
+
+double EmpiricalBayesRule::learn_coupling(const RoundLoss& loss) {
+  if (std::isnan(loss.coupled_noise_share)) return loss.noise_share;
+  ++next_.coupling_rounds;
+  if (next_.coupling.size() == 0) next_.coupling = loss.action_coupling;
+  const double rate = 1.0 / std::min(static_cast<double>(next_.coupling_rounds), 2.0 * tasks());
+  next_.coupling += rate * (loss.action_coupling - next_.coupling);
+  weighed_.resize(parameters_);
+  step_.resize(parameters_);
+  apply_curvature(loss.curvature, observation_.direction, weighed_);
+  couple(next_.coupling, loss.curvature, weighed_, step_);
+  observation_.noise_norm = step_.dot(observation_.direction);
+  return loss.coupled_noise_share;
+}
+
+void EmpiricalBayesRule::solve_evidence(const Eigen::MatrixXd& information) {
+  if (next_.coupling.size() > 0) {
+    coupled_evidence_.resize(parameters_);
+    couple(next_.coupling, information, moved_, coupled_evidence_);
+    moved_ = coupled_evidence_;
+  }
+  factor_.solveInPlace(moved_);
 }
 
 bool EmpiricalBayesRule::stuck(int task, const RoundLoss& loss) const {
@@ -321,18 +360,25 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
     covariance_.setIdentity(parameters_, parameters_);
     factor_.solveInPlace(covariance_);
     gather(1);
-    factor_.solveInPlace(moved_);
+    solve_evidence(block_);
     moved_ -= deviation_;
     weighed_.resize(parameters_);
     apply_curvature(curvature, moved_, weighed_);
     energy = moved_.dot(weighed_);
-    // tr(G M G M) / r: how long the step would be by noise alone.
+    // tr(G M K M) / r, K = H̄G: how long the step would be by noise alone.
     system_.resize(parameters_, parameters_);
     for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
       system_.middleRows(a * features_, features_).noalias() =
           action_block(curvature, a) * covariance_.middleRows(a * features_, features_);
     }
-    const double by_noise = system_.cwiseProduct(system_.transpose()).sum() / noise;
+    double by_noise = 0;
+    if (next_.coupling.size() == 0) {
+      by_noise = system_.cwiseProduct(system_.transpose()).sum() / noise;
+    } else {
+      coupled_.resize(parameters_, parameters_);
+      couple(next_.coupling, curvature, system_, coupled_);
+      by_noise = system_.cwiseProduct(coupled_.transpose()).sum() / noise;
+    }
     noise_share = energy > by_noise ? by_noise / energy : 1.0;
     if (!last) memory = settings_.posterior_memory * std::sqrt(noise_share);
   }
@@ -349,7 +395,7 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
     // u + v.
     whole_ = moved_;
     gather(0);
-    factor_.solveInPlace(moved_);
+    solve_evidence(block_);
     moved_ -= deviation_;
     moved_ = whole_ - moved_;  // v
     const double across = moved_.dot(weighed_);
@@ -362,7 +408,7 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
   gather(length);
   belief.information = block_;
   belief.evidence = moved_;
-  factor_.solveInPlace(moved_);
+  solve_evidence(block_);
   next_policy_ = belief.start() + next_.common + next_.offset + moved_;
   if (!next_takes_part_) return true;
   const double visits = static_cast<double>(next_.count) + (belief.visited() ? 0 : 1);
@@ -372,10 +418,7 @@ bool EmpiricalBayesRule::move_own_part(const RoundLoss& loss, double share) {
 
 bool EmpiricalBayesRule::factorise(const TaskPrior& prior, const Eigen::MatrixXd& information) {
   system_ = prior.precision();
-  for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
-    system_.block(a * features_, a * features_, features_, features_) +=
-        action_block(information, a);
-  }
+  add_coupled_blocks(next_.coupling, information, system_);
   factor_.compute(system_);
   return factor_.info() == Eigen::Success;
 }
@@ -423,15 +466,13 @@ bool EmpiricalBayesRule::weigh_mean() {
   if (next_takes_part_) {
     if (!factorise(next_.prior, next_belief_.information)) return false;
     system_.setZero();  // A
-    for (Eigen::Index a = 0; a < parameters_ / features_; ++a) {
-      system_.block(a * features_, a * features_, features_, features_) =
-          action_block(next_belief_.information, a);
-    }
+    add_coupled_blocks(next_.coupling, next_belief_.information, system_);
     factor_.solveInPlace(system_);
     covariance_.noalias() = precision * system_;
     system_ = 0.5 * covariance_;
     system_ += 0.5 * covariance_.transpose();  // W
-    step_ = next_belief_.evidence;
+    step_.resize(parameters_);
+    couple(next_.coupling, next_belief_.information, next_belief_.evidence, step_);
     factor_.solveInPlace(step_);
     weighed_.noalias() = precision * step_;
     if (next_.mean_rounds == 0) {
@@ -639,16 +680,15 @@ std::optional<TaskPosterior> EmpiricalBayesRule::posterior(int task) const {
   const Eigen::VectorXd mean = shared_.common + shared_.offset;
   TaskPosterior posterior{belief.start() + mean, {}, belief.visited()};
   Eigen::MatrixXd system = shared_.prior.precision();
-  for (Eigen::Index a = 0; belief.visited() && a < parameters_ / features_; ++a) {
-    system.block(a * features_, a * features_, features_, features_) +=
-        action_block(belief.information, a);
-  }
+  if (belief.visited()) add_coupled_blocks(shared_.coupling, belief.information, system);
   posterior.covariance = system.llt().solve(Eigen::MatrixXd::Identity(parameters_, parameters_));
   if (!belief.visited()) return posterior;
   const Eigen::VectorXd shift = mean - origin(task);
   Eigen::VectorXd evidence(parameters_);
   apply_curvature(belief.information, shift, evidence);
-  posterior.mean += posterior.covariance * (belief.evidence - evidence);
+  Eigen::VectorXd pull(parameters_);
+  couple(shared_.coupling, belief.information, belief.evidence - evidence, pull);
+  posterior.mean += posterior.covariance * pull;
   return posterior;
 }
 

@@ -68,6 +68,7 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
     bool refused = false;   // nothing could be proven: it is the anchor
   };
 
+  int actions() const { return parameters_ / features_; }
   int tasks() const { return static_cast<int>(tasks_.size()); }
   /// o of a task, and of the one that is being observed, which is not settled.
   const Eigen::VectorXd& origin(int task) const {
@@ -88,7 +89,12 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
 
   /// The noise share of a critic's step by what its own groups of trajectories say and what the
   /// rounds before had.
-  void pool_noise(const RoundLoss& loss);
+  void pool_noise(double share);
+  /// How actions work together, by what the rounds of critics say. Returns the noise share of the
+  /// step, in the metric that is known then.
+  double learn_coupling(const RoundLoss& loss);
+  /// moved_ ← (P⁻¹ + H̄A)⁻¹ H̄ moved_, as it was factorised.
+  void solve_evidence(const Eigen::MatrixXd& information);
   /// The observed task goes where it was before, and its belief says so.
   void return_to(const Eigen::VectorXd& policy, const RoundLoss& loss);
   /// Whether it costs far more than the others did lately, has gained far less since its first
@@ -104,7 +110,7 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   bool move_own_part(const RoundLoss& loss, double share);
   /// Makes the evidence of next_belief_ that of the place (1), or of the deviation from m (-1).
   void shift_evidence(double sign, const Eigen::VectorXd& mean);
-  /// Factorises P⁻¹ + I ⊗ A.
+  /// Factorises P⁻¹ + H̄A.
   bool factorise(const TaskPrior& prior, const Eigen::MatrixXd& information);
   /// next_belief_ is where next_policy_ is; the sums know it.
   void place(int task);
@@ -161,6 +167,8 @@ class EmpiricalBayesRule : public KnowledgeKeeper {
   Eigen::MatrixXd system_;
   Eigen::LLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd::Identity(1, 1)};
   Eigen::MatrixXd covariance_;
+  Eigen::MatrixXd coupled_;
+  Eigen::VectorXd coupled_evidence_;
   TaskPrior::Workspace prior_workspace_;
   // What was handed out last, until something changes, and all of it if somebody asked.
   mutable std::mutex mutex_;

@@ -108,6 +108,8 @@ void SharedBelief::save(StateWriter& writer) const {
     writer.field("mean_weight", mean_weight);
     writer.field("mean_pull", mean_pull);
   }
+  writer.field("coupling_rounds", coupling_rounds);
+  if (coupling_rounds > 0) writer.field("coupling", coupling);
   writer.field("log_noise", log_noise);
   writer.field("noise_rounds", noise_rounds);
   Eigen::MatrixXd visits(3, static_cast<Eigen::Index>(recent.size()));
@@ -147,6 +149,14 @@ void SharedBelief::load(StateReader& reader, int features, int parameters, int t
     const Eigen::LLT<Eigen::MatrixXd> factor(mean_weight + prior.precision());
     require(factor.info() == Eigen::Success, "mean_weight", "not positive",
             "must be what rounds say");
+  }
+  reader.field("coupling_rounds", coupling_rounds);
+  require_count("coupling_rounds", coupling_rounds);
+  if (coupling_rounds > 0) {
+    read_square(reader, "coupling", parameters / features, coupling);
+    const Eigen::LLT<Eigen::MatrixXd> factor(coupling);
+    require(factor.info() == Eigen::Success && coupling == coupling.transpose(), "coupling",
+            "not positive", "must be a mean of curvatures");
   }
   reader.field("log_noise", log_noise);
   reader.field("noise_rounds", noise_rounds);

@@ -10,9 +10,9 @@
 
 namespace lifeguard {
 
-/// What is kept of a task. The posterior of its deviation δ_t from m is
-/// N((P⁻¹ + I ⊗ A)⁻¹ b, (P⁻¹ + I ⊗ A)⁻¹). Everything but the anchor is empty before its first
-/// round.
+/// What is kept of a task. The posterior of its deviation δ_t from m is N(M H̄b, M) with
+/// M = (P⁻¹ + H̄A)⁻¹, H̄ being how actions work together (action_coupling.hpp). Everything but the
+/// anchor is empty before its first round.
 struct TaskBelief {
   Eigen::VectorXd anchor;
   Eigen::VectorXd began;        // ᾱ_t, the anchor at its first round, if it has another one now
@@ -41,9 +41,13 @@ struct TaskBelief {
 struct SharedBelief {
   explicit SharedBelief(TaskPrior first) : prior(std::move(first)) {}
   TaskPrior prior;
-  Eigen::VectorXd common;     // C: all common steps; empty before round 1
-  Eigen::VectorXd offset;     // H = m - C
-  Eigen::MatrixXd metric;     // Ḡ, the running mean of the rounds' curvatures
+  Eigen::VectorXd common;  // C: all common steps; empty before round 1
+  Eigen::VectorXd offset;  // H = m - C
+  Eigen::MatrixXd metric;  // Ḡ, the running mean of the rounds' curvatures
+  // H̄, the running mean of how actions work together, over so many rounds; empty before the first
+  // that tells.
+  Eigen::MatrixXd coupling;
+  long coupling_rounds = 0;
   double first_spread = 0;    // ψ₀: the running mean of what a step is, for each parameter
   double agreement = 1;       // the running mean of the steps' cosines
   Eigen::VectorXd direction;  // D ← 0.7 D + Δ, what the steps before had in common
@@ -57,7 +61,7 @@ struct SharedBelief {
   double way_length = 0;
   double way_spread = 0;  // how far, as a share of the way, tasks went more or less than that
   // Over the visited tasks that take part: their number, Σ z_t, Σ z_t z_tᵀ, and the running mean
-  // of their covariances (P⁻¹ + I ⊗ A)⁻¹.
+  // of their covariances M.
   long count = 0;
   Eigen::VectorXd places;
   Eigen::MatrixXd squares;

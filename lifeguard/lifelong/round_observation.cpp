@@ -52,6 +52,7 @@ bool RoundObservation::look_at(const RoundLoss& loss, const Eigen::VectorXd& pla
     apply_curvature(loss.curvature, direction, weighed_);
     norm_squared = direction.dot(weighed_);
     if (!(norm_squared > 0)) return false;
+    noise_norm = norm_squared;
     newton_step = 1;
     trust_step = std::sqrt(2 * loss.radius / norm_squared);
     shrinkage = loss.shrinkage;
@@ -63,12 +64,12 @@ bool RoundObservation::look_at(const RoundLoss& loss, const Eigen::VectorXd& pla
     direction = loss.target - played;
     weighed_.resize(played.size());
     apply_curvature(loss.curvature, direction, weighed_);
-    norm_squared = direction.dot(weighed_);
+    norm_squared = noise_norm = direction.dot(weighed_);
     trust_step = newton_step = shrinkage = 1;
     radius = 0.5 * norm_squared;
     return std::isfinite(norm_squared);
   }
-  norm_squared = -loss.cost_gradient.dot(direction);
+  norm_squared = noise_norm = -loss.cost_gradient.dot(direction);
   if (!(norm_squared > 0)) return false;
   if (common_damping > 0 && !damp_direction(loss, mean_curvature, common_damping)) return false;
   const auto step_of = [&](double nats) { return std::sqrt(2 * nats / norm_squared); };
@@ -99,7 +100,7 @@ bool RoundObservation::damp_direction(const RoundLoss& loss, const Eigen::Matrix
 
 double RoundObservation::noise_of(double step) const {
   const auto parameters = static_cast<double>(direction.size());
-  return std::max(1e-300, step * step * noise_share * norm_squared / parameters);
+  return std::max(1e-300, step * step * noise_share * noise_norm / parameters);
 }
 
 }  // namespace lifeguard

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 #include <functional>
 
@@ -10,6 +11,7 @@
 #include "lifeguard/base_learners/base_learner.hpp"
 #include "lifeguard/base_learners/critic_step.hpp"
 #include "lifeguard/core/random.hpp"
+#include "lifeguard/policy/action_coupling.hpp"
 #include "lifeguard/systems/built_in_systems.hpp"
 #include "lifeguard/systems/lqr.hpp"
 #include "lifeguard/trajectories/rollout.hpp"
@@ -173,6 +175,50 @@ TEST(ModelCritic, KnowsHowMuchItsStepsDiffer) {
       EXPECT_LT(spread / length, 0.01);
     }
   }
+}
+
+// A quadrotor's rotors do much the same: what is unsure of its gains is mostly how they share what
+// they do, which costs nothing.
+TEST(ModelCritic, KnowsWhatActionsDoTogether) {
+  const Task task = make_task("quadrotor", Quadrotor{});
+  const double sigma = 0.3 * task.settings.sigma.of(0);
+  const GaussianPolicy policy(0.6 * lqr_gains(task), sigma);
+  const ActionRange range{task.settings.action_low, task.settings.action_high};
+  constexpr int kRounds = 60;
+  Eigen::MatrixXd steps(policy.features() * policy.actions(), kRounds);
+  Eigen::MatrixXd mean_coupling = Eigen::MatrixXd::Zero(4, 4);
+  Eigen::MatrixXd fisher = Eigen::MatrixXd::Zero(policy.features(), policy.features());
+  double believed = 0;
+  ModelCritic critic;
+  for (int round = 0; round < kRounds; ++round) {
+    RolloutSettings rollouts;
+    rollouts.trajectories = 16;
+    rollouts.seed = 100 + static_cast<std::uint64_t>(round);
+    const Trajectories batch = rollout(task, policy, rollouts);
+    ASSERT_TRUE(critic.fit(batch, policy, range));
+    steps.col(round) = critic.newton_step();
+    Eigen::MatrixXd coupling;
+    double length = 0;
+    double noise = 0;
+    ASSERT_TRUE(critic.couple_actions(fisher_of(batch, sigma), coupling, length, noise));
+    EXPECT_NEAR(coupling.trace(), 4, 1e-9);
+    EXPECT_GT(coupling.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff(), 0);
+    fisher += fisher_of(batch, sigma) / kRounds;
+    mean_coupling += coupling / kRounds;
+    believed += noise / kRounds;
+  }
+  Eigen::MatrixXd metric = Eigen::MatrixXd::Zero(steps.rows(), steps.rows());
+  Eigen::MatrixXd coupled = metric;
+  add_coupled_blocks({}, fisher, metric);
+  add_coupled_blocks(mean_coupling, fisher, coupled);
+  const Eigen::VectorXd mean = steps.rowwise().mean();
+  const Eigen::MatrixXd off = steps.colwise() - mean;
+  const double spread = off.cwiseProduct(coupled * off).sum() / (kRounds - 1);
+  EXPECT_GT(believed, 0.3 * spread);
+  EXPECT_LT(believed, 5 * spread);
+  // Beside the signal there is far less noise than without knowing it.
+  const double alone = off.cwiseProduct(metric * off).sum() / (kRounds - 1);
+  EXPECT_LT(spread / mean.dot(coupled * mean), 0.6 * alone / mean.dot(metric * mean));
 }
 
 TEST(ModelCritic, HasTheSameBitsOnEverySimdTarget) {

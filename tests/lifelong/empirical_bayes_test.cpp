@@ -13,6 +13,7 @@
 #include "lifeguard/lifelong/empirical_bayes_rule.hpp"
 #include "lifeguard/lifelong/learner.hpp"
 #include "lifeguard/lifelong/task_prior.hpp"
+#include "lifeguard/policy/action_coupling.hpp"
 #include "lifeguard/runs/experiment.hpp"
 #include "lifeguard/runs/run.hpp"
 #include "lifeguard/runs/run_check.hpp"
@@ -355,6 +356,112 @@ TEST(EmpiricalBayes, ARoundThatSaysItIsSureIsAsSureAsThoseBeforeItForTheMostPart
   // By itself it would be 1 / 5000 of it.
   EXPECT_GT(uncertainty_after(1e-4, 30), 0.3 * unsure);
   EXPECT_LT(uncertainty_after(1e-4, 1), 0.01 * unsure);
+}
+
+/// (H ⊗ G) of actions that work together.
+Eigen::MatrixXd coupled_metric(const Eigen::MatrixXd& coupling, const Eigen::MatrixXd& metric) {
+  Eigen::MatrixXd coupled = Eigen::MatrixXd::Zero(kParameters, kParameters);
+  add_coupled_blocks(coupling, metric, coupled);
+  return coupled;
+}
+
+/// What a critic sees of the cost ½(α - α*)ᵀ(H ⊗ G)(α - α*): its Newton step, off by a draw of
+/// N(0, (H ⊗ G)⁻¹), and H, if it `tells`.
+RoundLoss critic_look(const Eigen::VectorXd& optimum, const Eigen::MatrixXd& coupling,
+                      const Eigen::MatrixXd& metric, const Eigen::VectorXd& played, bool tells,
+                      Draws& draws) {
+  const Eigen::MatrixXd all = blocks(metric, kActions);
+  const Eigen::MatrixXd coupled = coupled_metric(coupling, metric);
+  const Eigen::LLT<Eigen::MatrixXd> factor(coupled);
+  RoundLoss loss;
+  loss.status = RoundLossStatus::ok;
+  loss.curvature = metric;
+  loss.played = played;
+  loss.trajectories = 8;
+  loss.mean_cost = 1 + 0.5 * (played - optimum).dot(coupled * (played - optimum));
+  loss.cost_unit = 1;
+  loss.constant = 0;
+  const Eigen::VectorXd noise = factor.matrixU().solve(draws.normals(kParameters, 1).col(0));
+  loss.newton_step = optimum - played + noise;
+  loss.cost_gradient = -coupled * loss.newton_step;
+  loss.natural_norm_squared = loss.cost_gradient.dot(all.llt().solve(loss.cost_gradient));
+  const double square = loss.newton_step.dot(all * loss.newton_step);
+  loss.noise_share = factor.solve(all).trace() / square;
+  if (tells) {
+    loss.action_coupling = coupling;
+    loss.coupled_noise_share = kParameters / loss.newton_step.dot(coupled * loss.newton_step);
+  }
+  loss.shrinkage = std::max(0.05, 1 - loss.noise_share);
+  loss.radius = loss.trust_region = loss.newton_radius = 0.5 * square;
+  loss.target = played + loss.shrinkage * loss.newton_step;
+  return loss;
+}
+
+/// How far above their optima machines are whose first two actions do nearly the same.
+double excess_with_twin_actions(bool tells, std::uint64_t seed) {
+  Eigen::MatrixXd coupling(kActions, kActions);
+  coupling << 1, 0.98, 0, 0.98, 1, 0, 0, 0, 1;
+  Draws draws(seed);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  const Eigen::MatrixXd coupled = coupled_metric(coupling, metric);
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<Eigen::VectorXd> optima;
+  for (int t = 0; t < 6; ++t) {
+    const Eigen::VectorXd anchor = draws.normals(kParameters, 1);
+    optima.emplace_back(anchor + draws.normals(kParameters, 1));
+    learner.add_task(name_of(t), anchor, 0.5);
+  }
+  for (int round = 0; round < 60; ++round) {
+    const int t = round % 6;
+    const Eigen::VectorXd played = learner.policy(name_of(t)).parameters();
+    const RoundLoss loss = critic_look(optima[t], coupling, metric, played, tells, draws);
+    EXPECT_EQ(learner.observe(name_of(t), loss).status, RoundStatus::ok);
+  }
+  double excess = 0;
+  for (int t = 0; t < 6; ++t) {
+    const Eigen::VectorXd away = learner.policy(name_of(t)).parameters() - optima[t];
+    excess += 0.5 * away.dot(coupled * away) / 6;
+  }
+  return excess;
+}
+
+// Nothing is known of the difference of two actions that do the same, and it costs nothing either.
+// That noise is not that of their sum.
+TEST(EmpiricalBayes, WhatActionsDoTogetherIsKnownHoweverLittleIsKnownOfEach) {
+  double told = 0;
+  double untold = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    told += excess_with_twin_actions(true, seed);
+    untold += excess_with_twin_actions(false, seed);
+  }
+  EXPECT_LT(told, 0.5 * untold);
+}
+
+// What is believed of a task is the policy that it has, also where actions work together.
+TEST(EmpiricalBayes, APosteriorOfCoupledActionsLiesWhereThePolicyIs) {
+  Eigen::MatrixXd coupling(kActions, kActions);
+  coupling << 1, 0.9, 0, 0.9, 1, 0.2, 0, 0.2, 1;
+  Draws draws(3);
+  const Eigen::MatrixXd metric = random_metric(draws, kFeatures);
+  constexpr int kTasks = 30;
+  Learner learner(kFeatures, kActions, with_rule(UpdateRule::empirical_bayes));
+  std::vector<Eigen::VectorXd> anchors;
+  std::vector<Eigen::VectorXd> optima;
+  for (int t = 0; t < kTasks; ++t) {
+    anchors.emplace_back(draws.normals(kParameters, 1));
+    optima.emplace_back(anchors.back() + draws.normals(kParameters, 1));
+    learner.add_task(name_of(t), anchors.back(), 0.5);
+  }
+  for (int round = 0; round < 6 * kTasks; ++round) {
+    const int t = round % kTasks;
+    const Eigen::VectorXd played = learner.policy(name_of(t)).parameters();
+    learner.observe(name_of(t), critic_look(optima[t], coupling, metric, played, true, draws));
+  }
+  // The last round moved m and P after the policy, by what one of many tasks moves them.
+  const std::string last = name_of(kTasks - 1);
+  const Eigen::VectorXd policy = learner.policy(last).parameters();
+  EXPECT_LT((learner.posterior(last)->mean - policy).norm(),
+            0.05 * (policy - anchors.back()).norm());
 }
 
 // Other constraints may come with another anchor; what was learnt stays where it is.
