@@ -69,6 +69,8 @@ def main():
     write("linearised", learner)
     write("alternating", state(command, box, 'learner.update="alternating"')[1])
     write("empirical_bayes", state(command, box, 'learner.update="empirical Bayes"')[1])
+    rotors = TINY.replace("mass-spring", "quadrotor").replace("steps = 10", "steps = 60")
+    write("coupled_actions", state(command, rotors, "experiment.trajectories=8", "experiment.tasks=1")[1])
     write("leader", state(command, box, 'learner.update="leader"')[1])
     write("no_projection", state(command, box, 'projection.mode="none"')[1])
     write("no_constraints", state(command, TINY)[1])

@@ -76,6 +76,7 @@ TEST(FuzzCorpus, LearnerStatesAreReadToTheirEnd) {
           << input.name << kAnew;
       if (!learner) continue;
       kinds.insert("learner");
+      if (input.text.find("\ncoupling ") != std::string::npos) kinds.insert("coupled actions");
       for (const SafeSet& set : learner->safe_sets()) {
         if (!set.closed_loops().empty()) kinds.insert("closed loop");
       }
@@ -92,8 +93,8 @@ TEST(FuzzCorpus, LearnerStatesAreReadToTheirEnd) {
     }
     EXPECT_EQ(in.peek(), std::istringstream::traits_type::eof()) << input.name << kAnew;
   }
-  EXPECT_EQ(kinds, (std::set<std::string>{"closed loop", "learner", "lpg-ftw", "pg", "pg-ella",
-                                          "regret", "shared"}));
+  EXPECT_EQ(kinds, (std::set<std::string>{"closed loop", "coupled actions", "learner", "lpg-ftw",
+                                          "pg", "pg-ella", "regret", "shared"}));
 }
 
 }  // namespace lifeguard::fuzz_corpus_test
