@@ -7,10 +7,12 @@
 namespace lifeguard {
 namespace {
 
-/// s_a/s_b.
+/// s_a/s_b; 1 where nothing is known of one.
 double ratio(const Eigen::MatrixXd& blocks, Eigen::Index a, Eigen::Index b) {
   if (a == b || has_common_block(blocks)) return 1;
-  return std::sqrt(action_block(blocks, a).trace() / action_block(blocks, b).trace());
+  const double of_a = action_block(blocks, a).trace();
+  const double of_b = action_block(blocks, b).trace();
+  return of_a > 0 && of_b > 0 ? std::sqrt(of_a / of_b) : 1;
 }
 
 }  // namespace
