@@ -125,7 +125,7 @@ a 95 % interval from a bootstrap, and the worst seed.
 Who learns from the gradient alone knows too little of each machine for knowledge of others to matter much, but where tasks differ along few
 directions. The critic is there after two to four rounds on most seeds of every family, whatever the basis, and what is left is then a question of
 what is known: the learnt basis leaves less than the fixed one everywhere, a quarter or less on the families with few directions (quad24, rot32), and on rot32
-a thousandth of what is left without L; on quad24, where each round has eight trajectories, L takes off little more than a third of it. On the
+a thousandth of what is left without L; on quad24, where each round has eight trajectories, L takes off six tenths of it. On the
 narrow families there is little to know.
 
 Learning from working controllers has a [study of its own](working_controllers.md).""")
